@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use criterion::Criterion;
-use queuekit_core::{Backend, JobDraft, JobFilter, NewJob};
+use queuekit_core::{Backend, BackendExt, JobDraft, JobFilter, NewJob};
 
 use crate::BenchStore;
 use crate::setup::{CHUNK, group, runtime, scaled};
@@ -46,7 +46,7 @@ impl Call {
                 assert!(!page.items.is_empty());
             }
             Self::Queues => {
-                let listed = store.list_queues().await.expect("list_queues");
+                let listed = store.all_queues().await.expect("list_queues");
                 assert_eq!(listed.len(), queues);
             }
             Self::Prune => {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode, Throughput};
-use queuekit_core::{Backend, Client, Enqueued, JobDraft, State};
+use queuekit_core::{BackendExt, Client, Enqueued, JobDraft, State};
 use queuekit_worker::{Ctx, JobResult, RunningWorker, Worker};
 use tokio::sync::Notify;
 
@@ -99,7 +99,7 @@ async fn start<S: BenchStore>(client: &Client) -> (RunningWorker, Arc<Notify>) {
 async fn finish(client: &Client, worker: RunningWorker, done: &Notify) {
     done.notified().await;
     worker.drain(Duration::from_secs(10)).await;
-    let queues = client.backend().list_queues().await.expect("list_queues");
+    let queues = client.backend().all_queues().await.expect("list_queues");
     let completed: u64 =
         queues.iter().map(|queue| queue.counts.of_state(State::Completed).value).sum();
     assert_eq!(completed, jobs() as u64);

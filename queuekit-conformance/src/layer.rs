@@ -10,12 +10,12 @@ use queuekit_core::capability::{
     EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases,
     Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
-    Settlement, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
+    Settlement, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo, WorkerPage,
 };
 use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
     Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, PageSize, Queue,
-    QueueName, QueuePatch, QueueSettings, Reserve, Reserved, Result, WorkerId,
+    QueueName, QueuePage, QueuePatch, QueueSettings, Reserve, Reserved, Result, WorkerId,
 };
 
 /// Every operation of a store and of its capabilities. Each is passed on to the inner store unless
@@ -56,8 +56,8 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.inner().dead_letter(dead_letters).await
     }
 
-    async fn list_queues(&self) -> Result<Vec<Queue>> {
-        self.inner().list_queues().await
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
+        self.inner().list_queues(after, limit).await
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
@@ -96,8 +96,8 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.leases().forget_worker(worker).await
     }
 
-    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
-        self.leases().list_workers().await
+    async fn list_workers(&self, after: Option<&WorkerId>, limit: PageSize) -> Result<WorkerPage> {
+        self.leases().list_workers(after, limit).await
     }
 
     async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {

@@ -79,6 +79,7 @@ macro_rules! __for_each_case {
             figures {
                 r8_3_every_queue_ever_used_is_listed
                 r8_3_queues_are_found_by_name
+                r8_3_queues_are_listed_page_by_page
                 r8_3_counts_follow_every_transition
                 r8_3_the_oldest_age_counts_from_when_it_was_due
                 r8_3_the_oldest_is_not_the_next
@@ -147,6 +148,7 @@ macro_rules! __for_each_case {
                 [Leases] r3_9_a_worker_is_found_by_its_id
                 [Leases] r3_9_a_beat_forgets_nobody_too_early
                 [Leases] r3_9_two_workers_may_share_a_name
+                [Leases] r3_9_workers_are_listed_page_by_page
                 [Leases] r3_9_leases_do_not_depend_on_presence
                 [Leases] r3_9_a_worker_that_is_forgotten_is_gone_at_once
                 [Admin Leases] r3_9_a_worker_that_serves_more_than_it_names_may_serve_any

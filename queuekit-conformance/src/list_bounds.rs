@@ -21,6 +21,7 @@ macro_rules! __with_bounds {
                 [Outbox] r8_9_a_page_of_events_ends_at_its_bytes
                 [Admin Outbox] r8_9_deliveries_count_with_the_data_of_their_events
                 [Schedules] r8_9_rows_of_schedules_end_at_their_bytes
+                [Leases] r8_9_a_page_of_workers_ends_at_its_bytes
             }
 
             time_bounds {

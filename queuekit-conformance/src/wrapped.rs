@@ -8,12 +8,12 @@ use queuekit_core::capability::{
     EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases,
     Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
-    Settlement, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
+    Settlement, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo, WorkerPage,
 };
 use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
     Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, PageSize, Queue,
-    QueueName, QueuePatch, QueueSettings, Reserve, Reserved, Result, WorkerId,
+    QueueName, QueuePage, QueuePatch, QueueSettings, Reserve, Reserved, Result, WorkerId,
 };
 
 use crate::layer::Layer;
@@ -54,9 +54,9 @@ impl<L: Layer> Backend for Wrapped<L> {
         self.0.dead_letter(dead_letters).await
     }
 
-    async fn list_queues(&self) -> Result<Vec<Queue>> {
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
         self.0.called("list_queues");
-        self.0.list_queues().await
+        self.0.list_queues(after, limit).await
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
@@ -125,9 +125,9 @@ impl<L: Layer> Leases for Wrapped<L> {
         self.0.forget_worker(worker).await
     }
 
-    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+    async fn list_workers(&self, after: Option<&WorkerId>, limit: PageSize) -> Result<WorkerPage> {
         self.0.called("list_workers");
-        self.0.list_workers().await
+        self.0.list_workers(after, limit).await
     }
 
     async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {

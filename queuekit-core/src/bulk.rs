@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::backend::{Backend, Cursor, DeadLetter, DeadLetterOutcome, JobFilter};
+use crate::backend::{Backend, Cursor, DeadLetter, DeadLetterOutcome, JobFilter, PageSize};
 use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
@@ -132,7 +132,7 @@ impl BulkTotals {
 /// `Unsupported` if the store lacks [`Admin`]; those of listing and of the action.
 pub async fn bulk<B: Backend + ?Sized>(backend: &B, request: &BulkRequest) -> Result<BulkReport> {
     let since = match (&request.action, request.since) {
-        (BulkAction::Reschedule(_), None) => store_now(backend).await?,
+        (BulkAction::Reschedule(_), None) => store_now(backend, &request.filter).await?,
         (_, since) => since,
     };
     let page = backend.list_jobs(&request.filter).await?;
@@ -194,9 +194,16 @@ async fn apply<B: Backend + ?Sized>(
     })
 }
 
-/// The store's time, from the figures of its queues; none if it has no queue.
-async fn store_now<B: Backend + ?Sized>(backend: &B) -> Result<Option<Timestamp>> {
-    Ok(backend.list_queues().await?.iter().map(|queue| queue.as_of).max())
+/// The store's time, from the figures of a queue; none if the filter's queue does not exist.
+async fn store_now<B: Backend + ?Sized>(
+    backend: &B,
+    filter: &JobFilter,
+) -> Result<Option<Timestamp>> {
+    let queues = match &filter.queue {
+        Some(name) => backend.find_queues(std::slice::from_ref(name)).await?,
+        None => backend.list_queues(None, PageSize::new(1)?).await?.queues,
+    };
+    Ok(queues.first().map(|queue| queue.as_of))
 }
 
 fn count<T>(outcomes: &[T], changed: impl Fn(&T) -> bool) -> u64 {

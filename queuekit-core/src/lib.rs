@@ -42,7 +42,8 @@ pub use async_trait::async_trait;
 pub use backend::{
     Ack, AckOutcome, Backend, BackendExt, Capabilities, Cursor, DeadLetter, DeadLetterOutcome,
     DeadLetterTarget, EnqueueOutcome, JobFilter, Lease, LeaseToken, LeaseTtl, Nack, NackKind,
-    NackOutcome, Nonce, Page, PageSize, Queues, Reserve, Reserved, TimeRange, WeightedQueues,
+    NackOutcome, Nonce, Page, PageSize, QueuePage, Queues, Reserve, Reserved, TimeRange,
+    WeightedQueues,
 };
 pub use bulk::{BulkAction, BulkActionName, BulkReport, BulkRequest, BulkTotals, bulk};
 pub use bytes::Bytes;

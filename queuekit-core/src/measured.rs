@@ -79,8 +79,8 @@ impl Backend for Measured {
         measured!("dead_letter", dead_letters, self.0.dead_letter(dead_letters))
     }
 
-    async fn list_queues(&self) -> Result<Vec<Queue>> {
-        measured!("list_queues", self.0.list_queues())
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
+        measured!("list_queues", self.0.list_queues(after, limit))
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
@@ -158,8 +158,8 @@ impl Leases for Measured {
         measured!("forget_worker", inner!(self, leases).forget_worker(worker))
     }
 
-    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
-        measured!("list_workers", inner!(self, leases).list_workers())
+    async fn list_workers(&self, after: Option<&WorkerId>, limit: PageSize) -> Result<WorkerPage> {
+        measured!("list_workers", inner!(self, leases).list_workers(after, limit))
     }
 
     async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {

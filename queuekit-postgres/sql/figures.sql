@@ -1,9 +1,9 @@
 -- The counters of queues: the folded ones, plus the deltas that are not folded yet.
--- Parameters: $1 queues, or NULL for all.
+-- Parameters: $1 queues.
 -- Result: a row per queue that has counters: queue; pending, running, completed, dead, cancelled;
 -- bytes of completed, dead, cancelled; corrupt; the ring of the last ended; how many ended since,
 -- and how many of them died, in order; how many have ended, died, been cancelled in all.
--- Index: counts_pkey, deltas_queue.
+-- Index: queues_pkey, counts_pkey, deltas_queue.
 -- Locks: nothing.
 SELECT
     queues.id,
@@ -41,4 +41,4 @@ LEFT JOIN LATERAL (
     FROM queuekit.deltas
     WHERE deltas.queue = queues.id
 ) AS delta ON true
-WHERE $1::int[] IS NULL OR queues.id = ANY ($1::int[])
+WHERE queues.id = ANY ($1::int[])

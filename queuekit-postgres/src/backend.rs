@@ -76,9 +76,10 @@ impl Backend for PostgresStore {
         Ok(outcomes)
     }
 
-    async fn list_queues(&self) -> Result<Vec<Queue>> {
-        let listed = self.call("list_queues", Call::Repeatable, (), |(), session| {
-            Box::pin(read::queues(session, None))
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
+        let page = (after, limit);
+        let listed = self.call("list_queues", Call::Repeatable, page, |page, session| {
+            Box::pin(read::list_queues(session, page.0, page.1))
         });
         listed.await
     }
@@ -88,7 +89,7 @@ impl Backend for PostgresStore {
             return Ok(Vec::new());
         }
         let found = self.call("find_queues", Call::Repeatable, names, |names, session| {
-            Box::pin(read::queues(session, Some(names)))
+            Box::pin(read::find_queues(session, names))
         });
         found.await
     }

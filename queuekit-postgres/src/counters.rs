@@ -24,11 +24,8 @@ pub(crate) struct Figures {
     pub(crate) totals: Totals,
 }
 
-/// The counters of some queues, or of all.
-pub(crate) async fn figures(
-    session: &Session<'_>,
-    queues: Option<Vec<i32>>,
-) -> Outcome<Vec<Figures>> {
+/// The counters of some queues.
+pub(crate) async fn figures(session: &Session<'_>, queues: Vec<i32>) -> Outcome<Vec<Figures>> {
     let rows = session.query(Sql::Figures, params![queues]).await?;
     let at = FiguresColumns::of(&rows)?;
     rows.iter().map(|row| Ok(Figures::read(row, &at)?)).collect()

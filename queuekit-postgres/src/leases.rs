@@ -1,8 +1,10 @@
 //! Extending leases, reports, presence of workers.
 
 use async_trait::async_trait;
-use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
-use queuekit_core::{LeaseToken, LeaseTtl, Result, WorkerId};
+use queuekit_core::capability::{
+    Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo, WorkerPage,
+};
+use queuekit_core::{LeaseToken, LeaseTtl, PageSize, Result, WorkerId};
 
 use crate::PostgresStore;
 use crate::call::Call;
@@ -48,9 +50,10 @@ impl Leases for PostgresStore {
         forgotten.await
     }
 
-    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
-        let workers = self.call("list_workers", Call::Repeatable, (), |(), session| {
-            Box::pin(read::workers(session))
+    async fn list_workers(&self, after: Option<&WorkerId>, limit: PageSize) -> Result<WorkerPage> {
+        let page = (after, limit);
+        let workers = self.call("list_workers", Call::Repeatable, page, |page, session| {
+            Box::pin(read::list_workers(session, page.0, page.1))
         });
         workers.await
     }

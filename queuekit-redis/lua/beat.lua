@@ -1,5 +1,5 @@
 -- Records the beat of a worker (contract R3.9), and forgets beats that ran out.
--- KEYS: WORKERS: the beats, and when they run out.
+-- KEYS: WORKERS: the beats, when they run out, and ids in order.
 -- ARGV: 1 worker; 2 how long it is listed, in ms; 3 the beat's content; 4 most workers.
 -- Result: 1, or 0 if the worker is new and there is no room for it.
 local call = redis.call
@@ -10,6 +10,7 @@ local expired = call('ZRANGE', KEYS[WORKERS.expiry], '-inf', now, 'BYSCORE', 'LI
 for _, gone in ipairs(expired) do
     call('ZREM', KEYS[WORKERS.expiry], gone)
     call('HDEL', KEYS[WORKERS.beats], gone)
+    call('ZREM', KEYS[WORKERS.ids], gone)
 end
 local before = call('ZSCORE', KEYS[WORKERS.expiry], ARGV[1])
 if not before or tonumber(before) <= now then
@@ -19,5 +20,6 @@ if not before or tonumber(before) <= now then
     end
 end
 call('ZADD', KEYS[WORKERS.expiry], now + ARGV[2], ARGV[1])
+call('ZADD', KEYS[WORKERS.ids], 0, ARGV[1])
 call('HSET', KEYS[WORKERS.beats], ARGV[1], BEAT.write({ at = beat_time }) .. ARGV[3])
 return 1

@@ -1,6 +1,7 @@
 //! The ten operations, and the capabilities that this store has.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use async_trait::async_trait;
 use queuekit_core::backend::*;
@@ -58,9 +59,14 @@ impl Backend for RedisStore {
         Ok(acted.into_iter().map(outcome).collect())
     }
 
-    async fn list_queues(&self) -> Result<Vec<Queue>> {
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
         let store = self.for_one_call();
-        store.queues_shown(&store.all_queues().await?).await
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut names = store.queues_from(from, limit.get() + 1).await?;
+        let is_last = names.len() <= limit.get();
+        names.truncate(limit.get());
+        let after = names.last().filter(|_| !is_last).cloned();
+        Ok(QueuePage { queues: store.queues_shown(&names).await?, after })
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {

@@ -53,7 +53,7 @@ impl Inspect for RedisStore {
             ("maxmemory, bytes", of(|server| server.maxmemory.clone())),
             ("replicas", of(|server| server.replicas.clone())),
             ("prefix", self.shared.keyspace.prefix().to_owned()),
-            ("queues", store.all_queues().await?.len().to_string()),
+            ("queues", store.count_queues().await?),
         ];
         Ok(facts.into_iter().map(|(name, value)| Fact { name, value }).collect())
     }

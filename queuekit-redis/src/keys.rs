@@ -101,7 +101,7 @@ impl Keyspace {
         format!("{}:{{events}}:{part}", self.prefix)
     }
 
-    /// The set of all queues.
+    /// The sorted set of all queues, by name.
     pub(crate) fn registry(&self) -> String {
         format!("{}:queues", self.prefix)
     }
@@ -111,7 +111,7 @@ impl Keyspace {
         format!("{}:version", self.prefix)
     }
 
-    /// The beats of workers, and when they run out.
+    /// The beats of workers, when they run out, and ids in order.
     pub(crate) fn workers(&self) -> QueueKeys {
         let key = |part: &&str| format!("{}:{{workers}}:{part}", self.prefix);
         WORKERS.parts.iter().map(key).collect()

@@ -338,7 +338,7 @@ keys! {
     SCHEDULES Schedules { rows, names, due, revision }
 
     /// The keys of workers.
-    WORKERS Workers { beats, expiry }
+    WORKERS Workers { beats, expiry, ids }
 }
 
 impl Record {

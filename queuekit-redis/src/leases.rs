@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
+use queuekit_core::capability::{
+    Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo, WorkerPage,
+};
 use queuekit_core::limits::LOG_LINES_KEPT;
-use queuekit_core::{LeaseToken, LeaseTtl, LogLine, QueueName, Result, Timestamp, WorkerId};
+use queuekit_core::{
+    LeaseToken, LeaseTtl, LogLine, PageSize, QueueName, Result, Timestamp, WorkerId,
+};
 
 use crate::RedisStore;
 use crate::call::Request;
 use crate::codec::{bytes_of, millis, number_of, progress, token};
 use crate::doubt::in_part;
 use crate::error::unreadable;
-use crate::read::{StoredBeat, find_worker, workers};
+use crate::read::{StoredBeat, find_worker, list_workers};
 use crate::repeat::Call;
 use crate::scripts::Lua;
 
@@ -116,8 +120,8 @@ impl Leases for RedisStore {
         Ok(number_of(listed) == Some(1))
     }
 
-    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
-        workers(self, "list_workers").await
+    async fn list_workers(&self, after: Option<&WorkerId>, limit: PageSize) -> Result<WorkerPage> {
+        list_workers(self, "list_workers", after, limit).await
     }
 
     async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {

@@ -11,10 +11,13 @@ use crate::codec::bytes_of;
 use crate::repeat::Call;
 
 /// The version that this build writes and reads.
-const VERSION: u32 = 2;
-/// The oldest version whose programs work with it. Version 2 keeps releases, which programs of
-/// version 1 would leave behind when they delete a job.
-const COMPATIBLE_FROM: u32 = 2;
+const VERSION: u32 = 3;
+/// The oldest version whose programs work with it. Version 3 sorts the set of all queues, which
+/// programs of version 2 cannot read. Version 2 keeps releases, which programs of version 1 would
+/// leave behind when they delete a job.
+const COMPATIBLE_FROM: u32 = 3;
+/// Sorts the set of all queues, as version 3 has it.
+const SORT_QUEUES: &str = include_str!("../lua/sort_queues.lua");
 /// Sets the version if it is still the one that was read: another program may be newer.
 const SET_VERSION: &str = include_str!("../lua/set_version.lua");
 
@@ -31,6 +34,7 @@ impl Migrations for RedisStore {
     async fn up(&self) -> Result<SchemaStatus> {
         let mut status = self.status().await?;
         if status.stored < VERSION {
+            self.sort_queues().await?;
             let key = self.shared.keyspace.version();
             let read = match status.stored {
                 0 => String::new(),
@@ -48,10 +52,20 @@ impl Migrations for RedisStore {
     }
 
     fn pending(&self, stored: u32) -> Vec<Migration> {
-        let all = [(1, 1), (VERSION, COMPATIBLE_FROM)];
+        let all = [(1, 1), (2, 2), (VERSION, COMPATIBLE_FROM)];
         let of =
             |(version, compatible_from)| Migration { version, compatible_from, sql: String::new() };
         all.into_iter().filter(|(version, _)| *version > stored).map(of).collect()
+    }
+}
+
+impl RedisStore {
+    /// Changes nothing if the set is sorted or there is none.
+    async fn sort_queues(&self) -> Result<()> {
+        let key = self.shared.keyspace.registry();
+        let command = cmd("EVAL").arg(SORT_QUEUES).arg(1).arg(&key).to_owned();
+        let sort = Request::Command { key, command };
+        self.call("migrate", Call::Repeatable, sort).await.map(drop)
     }
 }
 

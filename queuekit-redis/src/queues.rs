@@ -1,6 +1,7 @@
-//! Scripts on queues, and the set of all queues.
+//! Scripts on queues, and the sorted set of all queues.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
 use std::time::{Duration, Instant};
 
 use queuekit_core::{JobId, QueueName, Result};
@@ -13,6 +14,9 @@ use crate::error::unreadable;
 use crate::keys::QueueKeys;
 use crate::repeat::Call;
 use crate::scripts::Lua;
+
+/// How many names one command reads where all are needed.
+const LEARNT: usize = 1000;
 
 impl RedisStore {
     /// Runs a script on a queue.
@@ -109,24 +113,67 @@ impl RedisStore {
         Ok(answer)
     }
 
-    /// All queues, by name.
-    pub(crate) async fn all_queues(&self) -> Result<Vec<QueueName>> {
-        let key = self.shared.keyspace.registry();
-        let command = cmd("SMEMBERS").arg(&key).to_owned();
-        let request = Request::Command { key, command };
-        let members = self.call("list_queues", Call::Read, request).await?;
-        let members = match members {
-            Value::Array(members) | Value::Set(members) => members,
-            _ => return Err(unreadable("the set of all queues")),
+    /// At most `most` queues by name, from this place on.
+    pub(crate) async fn queues_from(
+        &self,
+        place: Bound<&QueueName>,
+        most: usize,
+    ) -> Result<Vec<QueueName>> {
+        let mut from = match place {
+            Bound::Included(name) => format!("[{name}").into_bytes(),
+            Bound::Excluded(name) => format!("({name}").into_bytes(),
+            Bound::Unbounded => b"-".to_vec(),
         };
-        let names = members.into_iter().filter_map(bytes_of).filter_map(|name| {
-            // An invalid name belongs to no job.
-            QueueName::new(std::str::from_utf8(&name).ok()?).ok()
-        });
-        let names: BTreeSet<QueueName> = names.collect();
-        let names: Vec<QueueName> = names.into_iter().collect();
+        let mut names = Vec::new();
+        while names.len() < most {
+            let wanted = most - names.len();
+            let members = self.registered(&from, wanted).await?;
+            let is_end = members.len() < wanted;
+            if let Some(last) = members.last() {
+                from = [b"(".as_slice(), last].concat();
+            }
+            names.extend(members.iter().filter_map(|name| {
+                // An invalid name belongs to no job.
+                QueueName::new(std::str::from_utf8(name).ok()?).ok()
+            }));
+            if is_end {
+                break;
+            }
+        }
         self.shared.known.learn(&names, None);
         Ok(names)
+    }
+
+    /// Members of the set of all queues, by name.
+    async fn registered(&self, from: &[u8], most: usize) -> Result<Vec<Vec<u8>>> {
+        let key = self.shared.keyspace.registry();
+        let mut command = cmd("ZRANGE");
+        command.arg(&key).arg(from).arg("+").arg("BYLEX").arg("LIMIT").arg(0).arg(most);
+        let members = self.call("list_queues", Call::Read, Request::Command { key, command });
+        let broken = || unreadable("the set of all queues");
+        let members = array_of(members.await?).ok_or_else(broken)?;
+        members.into_iter().map(|name| bytes_of(name).ok_or_else(broken)).collect()
+    }
+
+    /// How many queues there are, as a text.
+    pub(crate) async fn count_queues(&self) -> Result<String> {
+        let key = self.shared.keyspace.registry();
+        let command = cmd("ZCARD").arg(&key).to_owned();
+        let count = self.call("facts", Call::Read, Request::Command { key, command }).await?;
+        Ok(number_of(count).ok_or_else(|| unreadable("the set of all queues"))?.to_string())
+    }
+
+    /// Learns the names of all queues.
+    async fn learn_all(&self) -> Result<()> {
+        let mut last: Option<QueueName> = None;
+        loop {
+            let from = last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+            let mut names = self.queues_from(from, LEARNT).await?;
+            if names.len() < LEARNT {
+                return Ok(());
+            }
+            last = names.pop();
+        }
     }
 
     /// Groups jobs by the queues that may have them, and asks those queues: `ask` answers for each
@@ -145,7 +192,7 @@ impl RedisStore {
         for looks_anew in [false, true] {
             let is_missing = found.iter().any(Option::is_none);
             if looks_anew && is_missing {
-                self.all_queues().await?;
+                self.learn_all().await?;
             }
             loop {
                 let mut slices: HashMap<QueueName, Vec<usize>> = HashMap::new();
@@ -176,7 +223,7 @@ impl RedisStore {
     pub(crate) async fn leave_registry(&self, queue: &QueueName) -> Result<bool> {
         let shared = &*self.shared;
         let key = shared.keyspace.registry();
-        let command = cmd("SREM").arg(&key).arg(queue.as_str()).to_owned();
+        let command = cmd("ZREM").arg(&key).arg(queue.as_str()).to_owned();
         let leave = Request::Command { key, command };
         let left = self.call("remove_queue", Call::Repeatable, leave).await?;
         shared.known.forget(queue);

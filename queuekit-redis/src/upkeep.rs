@@ -1,5 +1,6 @@
 //! Retention, and repair of derived data.
 
+use std::ops::Bound;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
@@ -53,9 +54,9 @@ impl Upkeep for RedisStore {
     /// only thing to repair is a placing of keys that was not completed.
     async fn repair(&self) -> Result<UpkeepReport> {
         let store = self.for_one_call();
-        let queues = store.all_queues().await.map_err(|error| error.during("repair"))?;
         let after = self.shared.repair.get();
-        let next = queues.into_iter().find(|queue| after.as_ref().is_none_or(|at| queue > at));
+        let from = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let next = store.queues_from(from, 1).await.map_err(|error| error.during("repair"))?.pop();
         self.shared.repair.set(next.clone());
         let Some(queue) = next else {
             return Ok(UpkeepReport::default());
@@ -71,8 +72,8 @@ impl RedisStore {
     async fn prune_jobs(&self) -> Result<UpkeepReport> {
         let mut report = UpkeepReport::default();
         let (mut left, mut after) = (STEP, self.shared.pruned.get());
-        let mut queues = self.all_queues().await?;
-        queues.retain(|queue| after.as_ref().is_none_or(|after| queue > after));
+        let from = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+        let queues = self.queues_from(from, QUEUES + 1).await?;
         for (looked_at, queue) in queues.into_iter().enumerate() {
             loop {
                 let most = left.min(SLICE);

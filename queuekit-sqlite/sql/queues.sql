@@ -1,5 +1,5 @@
 -- Purpose: reads queues by name.
--- Parameters: 1 the first name, 2 most.
+-- Parameters: 1 a name, 2 whether to include the queue of this name, 3 most.
 -- Result: their rows, in the order of their names.
 -- Index: the unique index on name.
 SELECT
@@ -9,6 +9,6 @@ SELECT
     last_seq, last_end_seq, last_turn, corrupt, last_ended, total_dead,
     total_cancelled
 FROM queuekit_queues
-WHERE name >= ?1
+WHERE name >= ?1 AND (?2 OR name > ?1)
 ORDER BY name
-LIMIT ?2;
+LIMIT ?3;

@@ -1,7 +1,8 @@
 -- Purpose: reads the live workers, by id.
--- Parameters: 1 now.
+-- Parameters: 1 now; 2 the id they come after, empty for all.
 -- Result: a row per worker.
--- Locks: none. It looks at all workers, of which there are at most 10,000, by the primary key.
+-- Index: the primary key.
+-- Locks: none.
 SELECT id, name, queues, kinds, slots, running, ttl_ms, at FROM queuekit_workers
-WHERE at + 3 * ttl_ms > ?1
+WHERE id > ?2 AND at + 3 * ttl_ms > ?1
 ORDER BY id;

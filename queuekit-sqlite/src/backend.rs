@@ -47,8 +47,9 @@ impl Backend for SqliteStore {
         self.write("dead_letter", move |step| step.dead_letter(&dead_letters)).await
     }
 
-    async fn list_queues(&self) -> Result<Vec<Queue>> {
-        self.read("list_queues", |step| step.list_queues()).await
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
+        let after = after.cloned();
+        self.read("list_queues", move |step| step.list_queues(after.as_ref(), limit)).await
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {

@@ -1,8 +1,10 @@
 //! Extending leases, reports, presence of workers.
 
 use async_trait::async_trait;
-use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
-use queuekit_core::{LeaseToken, LeaseTtl, Result, WorkerId};
+use queuekit_core::capability::{
+    Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo, WorkerPage,
+};
+use queuekit_core::{LeaseToken, LeaseTtl, PageSize, Result, WorkerId};
 
 use crate::SqliteStore;
 
@@ -34,8 +36,9 @@ impl Leases for SqliteStore {
         self.write("forget_worker", move |step| step.forget_worker(&worker)).await
     }
 
-    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
-        self.read("list_workers", |step| step.list_workers()).await
+    async fn list_workers(&self, after: Option<&WorkerId>, limit: PageSize) -> Result<WorkerPage> {
+        let after = after.cloned();
+        self.read("list_workers", move |step| step.list_workers(after.as_ref(), limit)).await
     }
 
     async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {

@@ -63,11 +63,11 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// # let directory = tempfile::tempdir().unwrap();
 /// # let path = directory.path().join("jobs.db").display().to_string().replace('\\', "/");
 /// let client = queuekit::connect(&format!("sqlite://{path}?synchronous=normal")).await?;
-/// assert!(client.backend().list_queues().await?.is_empty());
+/// assert!(client.queues().list(None, 10).await?.queues.is_empty());
 /// client.close().await?;
 ///
 /// let client = queuekit::connect("memory:").await?;
-/// assert!(client.backend().list_queues().await?.is_empty());
+/// assert!(client.queues().list(None, 10).await?.queues.is_empty());
 ///
 /// let error = queuekit::connect("mysql://localhost").await.unwrap_err();
 /// assert!(error.to_string().contains("memory:, sqlite:, postgres:, redis:"));

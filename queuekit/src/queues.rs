@@ -17,6 +17,8 @@
 //! ```
 
 #[doc(inline)]
+pub use queuekit_core::QueuePage;
+#[doc(inline)]
 pub use queuekit_core::client::Queues;
 #[doc(inline)]
 pub use queuekit_core::queue::{

@@ -5,7 +5,7 @@
 #[doc(inline)]
 pub use queuekit_core::WorkerId;
 #[doc(inline)]
-pub use queuekit_core::capability::{Beat, BeatTtl, Served, WorkerInfo};
+pub use queuekit_core::capability::{Beat, BeatTtl, Served, WorkerInfo, WorkerPage};
 #[doc(inline)]
 pub use queuekit_core::client::Workers;
 #[cfg(feature = "worker")]

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use queuekit::Job;
 use queuekit::jobs::{JobFilter, PageSize};
+use queuekit::store::BackendExt;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
@@ -61,7 +62,7 @@ impl Trial {
         let started = Instant::now();
         loop {
             let mut counts = (0, 0);
-            for queue in client.backend().list_queues().await.unwrap() {
+            for queue in client.backend().all_queues().await.unwrap() {
                 for (status, count) in queue.counts.iter() {
                     counts.0 += count.value as usize;
                     counts.1 += if status.state().is_terminal() { count.value as usize } else { 0 };

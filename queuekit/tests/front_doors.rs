@@ -111,7 +111,7 @@ async fn a_function_of_the_application_names_what_events_and_consumers_answer() 
 #[tokio::test]
 async fn a_function_of_the_application_names_what_workers_answers() -> Done {
     let (client, _) = enqueued().await?;
-    let workers: Vec<WorkerInfo> = client.workers().list().await?;
+    let workers: Vec<WorkerInfo> = client.workers().list(None, 100).await?.workers;
     let worker: Option<WorkerInfo> = client.workers().get(WorkerId::new("w")?).await?;
     assert!(workers.is_empty() && worker.is_none());
     Ok(())

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use calls::Calls;
 use database::Database;
 use harness::{Peer, Result, Settings};
-use queuekit_core::{Backend, Client, Payload, State};
+use queuekit_core::{BackendExt, Client, Payload, State};
 use queuekit_postgres::tokio_postgres::{self, NoTls};
 use queuekit_postgres::{PostgresConfig, PostgresStore};
 use queuekit_worker::{Ctx, JobResult, RunningWorker, Worker};
@@ -105,7 +105,7 @@ impl Peer for QueueKit {
     }
 
     async fn completed(&self) -> Result<usize> {
-        let queues = self.client.backend().list_queues().await?;
+        let queues = self.client.backend().all_queues().await?;
         let of_queue = queues.iter().map(|queue| queue.counts.of_state(State::Completed).value);
         Ok(usize::try_from(of_queue.sum::<u64>())?)
     }
@@ -131,7 +131,7 @@ impl QueueKit {
 async fn open_all(client: &Client, connections: usize) -> Result<()> {
     let ask = |_| {
         let client = client.clone();
-        tokio::spawn(async move { client.backend().list_queues().await.map(drop) })
+        tokio::spawn(async move { client.backend().all_queues().await.map(drop) })
     };
     let asking: Vec<_> = (0..connections).map(ask).collect();
     for asked in asking {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use calls::Calls;
 use harness::{Peer, Result, Settings};
 use queuekit_core::queue::Order;
-use queuekit_core::{Backend, Client, JobDraft, Payload, QueueName, QueuePatch, State};
+use queuekit_core::{Backend, BackendExt, Client, JobDraft, Payload, QueueName, QueuePatch, State};
 use queuekit_redis::{RedisConfig, RedisStore};
 use queuekit_worker::{Ctx, JobResult, RunningWorker, Worker};
 use redis_server::RedisServer;
@@ -108,7 +108,7 @@ impl Peer for QueueKit {
     }
 
     async fn completed(&self) -> Result<usize> {
-        let queues = self.client.backend().list_queues().await?;
+        let queues = self.client.backend().all_queues().await?;
         let of_queue = queues.iter().map(|queue| queue.counts.of_state(State::Completed).value);
         Ok(usize::try_from(of_queue.sum::<u64>())?)
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use directory::Directory;
 use harness::{Peer, Result, Settings};
-use queuekit_core::{Backend, Client, Payload, State};
+use queuekit_core::{BackendExt, Client, Payload, State};
 use queuekit_sqlite::SqliteStore;
 use queuekit_worker::{Ctx, JobResult, Worker};
 use serde::{Deserialize, Serialize};
@@ -91,7 +91,7 @@ impl Peer for QueueKit {
     }
 
     async fn completed(&self) -> Result<usize> {
-        let queues = self.client.backend().list_queues().await?;
+        let queues = self.client.backend().all_queues().await?;
         let of_queue = queues.iter().map(|queue| queue.counts.of_state(State::Completed).value);
         Ok(usize::try_from(of_queue.sum::<u64>())?)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queuekit_conformance::kit::{build, draft, request};
 use queuekit_core::queue::Queue;
-use queuekit_core::{Ack, AckOutcome, Backend, EnqueueOutcome, Lease, QueueName};
+use queuekit_core::{Ack, AckOutcome, Backend, BackendExt, EnqueueOutcome, Lease, QueueName};
 use queuekit_sqlite::{SqliteConfig, SqliteStore, rusqlite};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tempfile::TempDir;
@@ -93,7 +93,7 @@ pub(crate) async fn complete(store: &SqliteStore, leases: Vec<Lease>) {
 
 /// The figures of the queue `default`.
 pub(crate) async fn figures(store: &SqliteStore) -> Queue {
-    let queues = store.list_queues().await.expect("the queues");
+    let queues = store.all_queues().await.expect("the queues");
     let default = QueueName::default();
     queues.into_iter().find(|queue| queue.name == default).expect("the queue")
 }

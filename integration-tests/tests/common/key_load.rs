@@ -10,8 +10,8 @@ use queuekit_conformance::kit::{build, keyed, queue, worker};
 use queuekit_core::capability::Admin;
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
-    Ack, AckOutcome, Backend, ErrorKind, Job, JobId, Lease, LeaseTtl, Nack, NackKind, NewJob,
-    Reserve, Result, State,
+    Ack, AckOutcome, Backend, BackendExt, ErrorKind, Job, JobId, Lease, LeaseTtl, Nack, NackKind,
+    NewJob, Reserve, Result, State,
 };
 use queuekit_integration_tests::crash::is_long;
 use tokio::time::sleep;
@@ -99,7 +99,7 @@ pub(crate) async fn run<S: KeyStage>(test: &str, stage: S, end: impl AsyncFnOnce
     let produced = join_all(producers).await.into_iter().map(|p| p.expect("a producer"));
     let produced: Vec<Produced> = produced.collect();
     until("everything is served", async || {
-        let queues = load.stage.store().list_queues().await.expect("the queues");
+        let queues = load.stage.store().all_queues().await.expect("the queues");
         let left = |state| queues.iter().map(|queue| queue.counts.of_state(state).value).sum();
         let (pending, running): (u64, u64) = (left(State::Pending), left(State::Running));
         pending + running == 0

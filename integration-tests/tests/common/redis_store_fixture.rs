@@ -144,7 +144,7 @@ pub(crate) async fn remove(server: &str, prefix: &str) {
 /// with each other.
 pub(crate) async fn assert_exact(server: &str, prefix: &str) {
     let queues: Vec<String> =
-        command(server, cmd("SMEMBERS").arg(format!("{prefix}:queues"))).await;
+        command(server, cmd("ZRANGE").arg(format!("{prefix}:queues")).arg(0).arg(-1)).await;
     for queue in queues {
         assert_queue_exact(server, prefix, &queue).await;
     }

@@ -6,7 +6,7 @@ use crate::common::store_fixture::{Stage, create, lease, threads, until};
 use queuekit_conformance::kit::{TTL, build, draft, kind_of, request, ttl, unique};
 use queuekit_conformance::{alone, skip, this_test};
 use queuekit_core::capability::{Admin, Leases, Upkeep, Wakeups};
-use queuekit_core::{Backend, EnqueueOutcome, ErrorKind, QueueName};
+use queuekit_core::{Backend, BackendExt, EnqueueOutcome, ErrorKind, QueueName};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -62,7 +62,7 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
     assert_eq!(kind_of(store.enqueue(&[build(draft())]).await), ErrorKind::Closed);
     let reserved = store.reserve(&request(QueueName::default(), 1)).await;
     assert_eq!(kind_of(reserved), ErrorKind::Closed);
-    assert_eq!(kind_of(store.list_queues().await), ErrorKind::Closed);
+    assert_eq!(kind_of(store.all_queues().await), ErrorKind::Closed);
     assert_eq!(kind_of(store.extend(&token, ttl(TTL)).await), ErrorKind::Closed);
     assert_eq!(kind_of(store.cancel(&[token[0].id]).await), ErrorKind::Closed);
     assert_eq!(kind_of(store.prune().await), ErrorKind::Closed);

@@ -16,8 +16,8 @@ use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, Exchange, Leases, Settlement, Upkeep};
 use queuekit_core::queue::{Keep, Order, QueuePatch, Retention};
 use queuekit_core::{
-    Ack, Backend, DeadLetter, ErrorKind, JobDraft, JobId, Lease, Nack, NackKind, QueueName,
-    Reserve, Result, State,
+    Ack, Backend, BackendExt, DeadLetter, ErrorKind, JobDraft, JobId, Lease, Nack, NackKind,
+    QueueName, Reserve, Result, State,
 };
 use queuekit_integration_tests::crash::is_long;
 use tokio::time::sleep;
@@ -71,7 +71,7 @@ async fn no_deadlock_among_workers_pruners_and_operators() {
     until("all is served", async || {
         sleep(Duration::from_millis(200)).await;
         load.jump().await;
-        let queues = load.stage.store.list_queues().await.expect("the queues");
+        let queues = load.stage.store.all_queues().await.expect("the queues");
         let left = |state| queues.iter().map(|queue| queue.counts.of_state(state).value).sum();
         let (pending, running): (u64, u64) = (left(State::Pending), left(State::Running));
         pending + running == 0

@@ -15,7 +15,7 @@ use queuekit_conformance::time_limit::answered;
 use queuekit_core::capability::{Admin, Leases, Wakeups};
 use queuekit_core::{
     Ack, Backend, BackendExt, Bytes, Client, EnqueueOutcome, ErrorKind, JobFilter, NewJob,
-    QueueName, State,
+    PageSize, QueueName, State,
 };
 use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_postgres::PostgresStore;
@@ -139,11 +139,11 @@ async fn r10_3_calls_that_are_dropped_leave_no_connection_and_no_transaction() {
         call.abort();
         assert!(call.await.unwrap_err().is_cancelled());
         // What goes on in the server is on no connection that others are given.
-        let calls = (0..2).map(|_| stage.store.list_workers());
+        let calls = (0..2).map(|_| stage.store.list_workers(None, PageSize::MAX));
         promptly("calls that wait for no lock", try_join_all(calls)).await.unwrap();
         tx.commit().await.unwrap();
     }
-    let calls = (0..2).map(|_| store.list_queues());
+    let calls = (0..2).map(|_| store.all_queues());
     promptly("as many calls as connections", try_join_all(calls)).await.unwrap();
     until("no transaction is open", async || stage.connections("idle in %").await == 0).await;
     until("no call goes on", async || stage.connections("active").await == 0).await;

@@ -11,7 +11,7 @@ use queuekit_core::capability::{
     Admin, Durability, Inspect, Migrations, Severity, Upkeep, Wakeups,
 };
 use queuekit_core::queue::QueuePatch;
-use queuekit_core::{Backend, ErrorKind, QueueName, State};
+use queuekit_core::{Backend, BackendExt, ErrorKind, QueueName, State};
 use queuekit_integration_tests::servers::OwnServer;
 use queuekit_postgres::{PostgresConfig, PostgresStore};
 use tokio::time::timeout;
@@ -129,7 +129,7 @@ async fn two_schemas_in_one_database_do_not_see_each_other() {
     one.enqueue(&jobs).await.unwrap();
     assert_eq!(state(&two, jobs[0].id()).await, None);
     assert_eq!(lease(&two, 10).await.len(), 0);
-    assert!(two.list_queues().await.unwrap().is_empty());
+    assert!(two.all_queues().await.unwrap().is_empty());
     let patch = QueuePatch::default().paused(true);
     two.configure(&QueueName::default(), &patch).await.unwrap();
     let outcomes = two.enqueue(&jobs).await.unwrap();

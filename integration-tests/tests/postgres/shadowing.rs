@@ -10,7 +10,7 @@ use queuekit_core::capability::{Act, Admin, AuditLog, EventFilter, Inspect, Upke
 use queuekit_core::event::{Replay, ReplayFrom};
 use queuekit_core::queue::{Order, QueuePatch};
 use queuekit_core::{
-    Ack, Backend, Client, EventDraft, JobFilter, PageSize, QueueName, ScheduleDraft,
+    Ack, Backend, BackendExt, Client, EventDraft, JobFilter, PageSize, QueueName, ScheduleDraft,
     SubscriptionDraft,
 };
 use queuekit_postgres::PostgresStore;
@@ -51,7 +51,7 @@ async fn use_all(store: &PostgresStore) {
     store.record_act(&Act::new("test", "use", "all")).await.expect("record_act");
     store.list_acts(None, PageSize::MAX).await.expect("list_acts");
     assert!(store.list_jobs(&JobFilter::default()).await.expect("list_jobs").items.len() >= 6);
-    assert_eq!(store.list_queues().await.expect("list_queues").len(), 3);
+    assert_eq!(store.all_queues().await.expect("list_queues").len(), 3);
     store.prune().await.expect("prune");
     store.repair().await.expect("repair");
     store.findings().await.expect("findings");

@@ -11,7 +11,8 @@ use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, CancelOutcome, ExtendOutcome};
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
-    Ack, AckOutcome, Backend, EnqueueOutcome, ErrorKind, Lease, Nack, NackKind, NackOutcome, State,
+    Ack, AckOutcome, Backend, BackendExt, EnqueueOutcome, ErrorKind, Lease, Nack, NackKind,
+    NackOutcome, State,
 };
 use tokio_postgres::Client;
 
@@ -71,7 +72,7 @@ async fn r2_9_jobs_of_a_transaction_that_is_rolled_back_never_existed() {
         assert_eq!(state(store, job.id()).await, None);
     }
     assert_eq!(lease(store, 10).await.len(), 0);
-    let counts = store.list_queues().await.unwrap().remove(0).counts;
+    let counts = store.all_queues().await.unwrap().remove(0).counts;
     assert_eq!(counts.of_state(State::Pending).value, 0, "a counter tells of a job that never was");
     create(store, &build(unique("once").partition_key("k"))).await;
     stage.assert_exact().await;
@@ -215,7 +216,7 @@ async fn r2_9_a_new_queue_is_made_without_holding_up_others() {
     assert_eq!(reserved.leases.len(), 1, "of jobs that are committed");
     first.rollback().await.unwrap();
     second.rollback().await.unwrap();
-    let queues = store.list_queues().await.unwrap();
+    let queues = store.all_queues().await.unwrap();
     let names: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
     assert_eq!(names, ["fresh"]);
     handle.close().await.unwrap();
@@ -256,7 +257,7 @@ async fn r2_9_an_open_transaction_of_a_producer_blocks_nobody() {
     let upkeep = store.capabilities().upkeep.unwrap();
     promptly("upkeep", upkeep.prune()).await.unwrap();
     promptly("repair", upkeep.repair()).await.unwrap();
-    promptly("a look at the queues", store.list_queues()).await.unwrap();
+    promptly("a look at the queues", store.all_queues()).await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(lease(store, 10).await.len(), 3, "what the transaction has stored");
     stage.assert_exact().await;

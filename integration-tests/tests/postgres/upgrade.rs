@@ -15,8 +15,8 @@ use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, EventFilter, Leases, Migrations, Outbox, Report};
 use queuekit_core::queue::{Order, QueuePatch, Totals};
 use queuekit_core::{
-    Backend, Client, DeadLetter, EventDraft, Job, JobId, Lease, Nack, NackKind, PageSize, Priority,
-    Progress, QueueName, ScheduleDraft, State, SubscriptionDraft,
+    Backend, BackendExt, Client, DeadLetter, EventDraft, Job, JobId, Lease, Nack, NackKind,
+    PageSize, Priority, Progress, QueueName, ScheduleDraft, State, SubscriptionDraft,
 };
 use queuekit_postgres::PostgresStore;
 
@@ -77,7 +77,7 @@ async fn r11_2_a_schema_one_version_newer_is_served() {
         add_events(&store).await;
         serve(&store, &running).await;
         stage.assert_exact().await;
-        for queue in store.list_queues().await.unwrap() {
+        for queue in store.all_queues().await.unwrap() {
             assert!(store.remove_queue(&queue.name, true).await.unwrap());
         }
         store.close().await.unwrap();
@@ -208,6 +208,6 @@ async fn shown(store: &PostgresStore) -> Vec<Job> {
 }
 
 async fn totals(store: &PostgresStore) -> BTreeMap<QueueName, Totals> {
-    let queues = store.list_queues().await.unwrap();
+    let queues = store.all_queues().await.unwrap();
     queues.into_iter().map(|queue| (queue.name, queue.totals)).collect()
 }

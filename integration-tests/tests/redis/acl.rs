@@ -15,8 +15,8 @@ use queuekit_core::capability::{
 use queuekit_core::event::{Consumers, Replay, ReplayFrom};
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
-    Ack, Backend, Client, DeadLetter, EventDraft, JobFilter, Nack, NackKind, PageSize, QueueName,
-    ScheduleDraft, Scheduler, SubscriptionDraft,
+    Ack, Backend, BackendExt, Client, DeadLetter, EventDraft, JobFilter, Nack, NackKind, PageSize,
+    QueueName, ScheduleDraft, Scheduler, SubscriptionDraft,
 };
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_redis::RedisStore;
@@ -97,7 +97,7 @@ async fn use_jobs(store: &RedisStore) {
     store.nack(&[Nack::new(nacked, NackKind::Retry, "no", Duration::ZERO)]).await.unwrap();
     store.dead_letter(&[DeadLetter::of_lease(dead_lettered, "no")]).await.unwrap();
     store.beat(&beat_of("w")).await.unwrap();
-    assert_eq!(store.list_workers().await.unwrap().len(), 1);
+    assert_eq!(store.list_workers(None, PageSize::MAX).await.unwrap().workers.len(), 1);
     assert!(store.forget_worker(&worker("w")).await.unwrap());
 }
 
@@ -118,7 +118,7 @@ async fn use_admin(store: &RedisStore) {
     store.prune().await.unwrap();
     store.repair().await.unwrap();
     all_jobs(store).await;
-    assert_eq!(store.list_queues().await.unwrap().len(), 2);
+    assert_eq!(store.all_queues().await.unwrap().len(), 2);
     assert!(store.delete_job(id, false).await.unwrap());
     create(store, &build(unique("u").queue("set"))).await;
     assert!(store.remove_queue(&queue("set"), true).await.unwrap());
@@ -164,7 +164,7 @@ async fn the_users_we_recommend_can_do_what_they_are_for_and_nothing_else() {
     let inspect: &dyn Inspect = &doctor;
     assert!(inspect.facts().await.unwrap().iter().any(|fact| fact.value == "everysec"));
     inspect.findings().await.unwrap();
-    doctor.list_queues().await.unwrap();
+    doctor.all_queues().await.unwrap();
     doctor.list_jobs(&JobFilter::default()).await.unwrap();
     assert_forbidden(&server, "doctor", &FORBIDDEN).await;
     assert_forbidden(&server, "doctor", &[&["HSET", "qk:{default}:default:meta", "a", "b"]]).await;

@@ -57,9 +57,9 @@ async fn r10_2_a_connection_that_said_nothing_in_time_is_not_used_again() {
     create(&store, &build(draft())).await;
     let before = proxy.counts().accepted;
     proxy.set(Mode::BlackHole);
-    in_the_dark("list_queues", OP_TIMEOUT, || store.list_queues()).await;
+    in_the_dark("list_queues", OP_TIMEOUT, || store.all_queues()).await;
     proxy.set(Mode::Pass);
-    promptly("a call after it", store.list_queues()).await.unwrap();
+    promptly("a call after it", store.all_queues()).await.unwrap();
     assert_eq!(proxy.counts().accepted, before + 1, "connections that were made anew");
     store.close().await.unwrap();
     stage.end().await;
@@ -90,11 +90,11 @@ async fn a_queue_that_is_used_returns_to_the_list_of_queues() {
     let Some(stage) = RedisStage::open(test).await else { return };
     create(&stage.store, &build(draft())).await;
     let registry = format!("{}:queues", stage.prefix);
-    let left: u64 = stage.ask(cmd("SREM").arg(&registry).arg("default")).await;
+    let left: u64 = stage.ask(cmd("ZREM").arg(&registry).arg("default")).await;
     assert_eq!(left, 1);
     until("it is on the list", async || {
         stage.store.enqueue_one(build(draft())).await.unwrap();
-        !stage.store.list_queues().await.unwrap().is_empty()
+        !stage.store.all_queues().await.unwrap().is_empty()
     })
     .await;
     assert!(!lease(&stage.store, 1).await.is_empty());

@@ -63,7 +63,7 @@ async fn r2_3_forty_queues_are_served_wherever_their_slots_are() {
         jobs.iter().map(|job| EnqueueOutcome::Created { id: job.id() }).collect();
     assert_eq!(outcomes, created, "in input order");
     assert_eq!(all_jobs(&store).await.len(), jobs.len());
-    assert_eq!(store.list_queues().await.unwrap().len(), queues.len());
+    assert_eq!(store.all_queues().await.unwrap().len(), queues.len());
 
     let request = from_all(&queues, jobs.len());
     let leases = store.reserve(&request).await.unwrap().leases;

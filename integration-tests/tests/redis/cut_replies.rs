@@ -22,8 +22,8 @@ use queuekit_core::client::Events;
 use queuekit_core::event::{Consumers, EventRetention, NewEvent};
 use queuekit_core::queue::{Order, QueuePatch};
 use queuekit_core::{
-    Ack, Backend, Bytes, Client, DeadLetter, EnqueueOutcome, ErrorKind, EventDraft, LeaseToken,
-    Nack, NackKind, NewJob, QueueName, Result, SubscriptionDraft,
+    Ack, Backend, BackendExt, Bytes, Client, DeadLetter, EnqueueOutcome, ErrorKind, EventDraft,
+    LeaseToken, Nack, NackKind, NewJob, QueueName, Result, SubscriptionDraft,
 };
 use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy};
 use queuekit_redis::{RedisConfig, RedisStore, for_tests};
@@ -194,7 +194,7 @@ async fn r10_1_an_act_whose_reply_breaks_off_is_never_called_certainly_not_appli
     // The jobs of keys are placed anew in the new order.
     create(cuts.direct(), &build(draft().queue("placed").partition_key("k"))).await;
     let reverse = async |store: &RedisStore| {
-        let mut queues = store.list_queues().await.unwrap().into_iter();
+        let mut queues = store.all_queues().await.unwrap().into_iter();
         let placed = queues.find(|found| found.name.as_str() == "placed").unwrap();
         QueuePatch::default().order(match placed.settings.order {
             Order::Strict => Order::Fair,

@@ -12,7 +12,8 @@ use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, CancelOutcome, Leases, Upkeep};
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
-    Ack, Backend, DeadLetter, ErrorKind, JobId, Nack, NackKind, QueueName, Result, State,
+    Ack, Backend, BackendExt, DeadLetter, ErrorKind, JobId, Nack, NackKind, QueueName, Result,
+    State,
 };
 use queuekit_integration_tests::crash::is_long;
 use redis::cmd;
@@ -158,7 +159,7 @@ async fn serve(stage: &RedisStage, others: &[JobId]) -> Vec<JobId> {
     let mut served = Vec::new();
     let serving = async {
         while !others.iter().all(|id| served.contains(id)) {
-            stage.store.list_queues().await.unwrap();
+            stage.store.all_queues().await.unwrap();
             all_jobs(&stage.store).await;
             let leases = lease(&stage.store, 10).await;
             served.extend(leases.iter().map(|lease| lease.token.id));
@@ -193,7 +194,7 @@ async fn case(stage: &RedisStage, part: &str, place: Place, damage: Damage, act:
     {
         assert_eq!(job.state, State::Dead, "{what}: {job:?}");
         assert_eq!(job.reason.unwrap().as_str(), "corrupt", "{what}");
-        let queue = stage.store.list_queues().await.unwrap().remove(0);
+        let queue = stage.store.all_queues().await.unwrap().remove(0);
         assert!(queue.corrupt > 0, "{what}");
     }
     stage.assert_exact().await;

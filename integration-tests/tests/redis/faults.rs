@@ -81,7 +81,7 @@ async fn r10_2_the_steps_of_a_call_share_its_time() {
     let leased = lease(&stage.store, 1).await.remove(0).token;
     let proxy = Proxy::start(&stage.server).await;
     let slow = RedisStore::connect_url(&proxy.url(&stage.url(&short()))).await.unwrap();
-    slow.list_queues().await.unwrap();
+    slow.all_queues().await.unwrap();
     proxy.set(Mode::Slow(OP_TIMEOUT.mul_f64(0.45)));
     let calls = every_call(&slow, &leased);
     let limit = OP_TIMEOUT + Duration::from_secs(1);
@@ -147,7 +147,7 @@ async fn r10_2_a_script_cache_that_is_flushed_all_the_time_harms_no_call() {
     }
     over.store(true, Ordering::Relaxed);
     assert!(flusher.await.unwrap() > 20, "too few flushes to see anything");
-    let queues = stage.store.list_queues().await.unwrap();
+    let queues = stage.store.all_queues().await.unwrap();
     assert_eq!(queues[0].counts.of_state(State::Completed).value, 200);
     stage.assert_exact().await;
 }

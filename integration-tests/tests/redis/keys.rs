@@ -15,8 +15,8 @@ use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::Admin;
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, DeadLetter, ErrorKind, JobId, Lease, Nack, NackKind, NewJob,
-    QueueName, State,
+    Ack, AckOutcome, Backend, BackendExt, DeadLetter, ErrorKind, JobId, Lease, Nack, NackKind,
+    NewJob, QueueName, State,
 };
 use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy};
 use queuekit_redis::RedisStore;
@@ -167,7 +167,7 @@ async fn fill(stage: &RedisStage, count: usize) {
 }
 
 async fn completed(stage: &RedisStage) -> u64 {
-    let queues = stage.store.list_queues().await.unwrap();
+    let queues = stage.store.all_queues().await.unwrap();
     queues.iter().map(|queue| queue.counts.of_state(State::Completed).value).sum()
 }
 

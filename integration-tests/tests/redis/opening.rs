@@ -6,6 +6,7 @@ use crate::common::redis_store_fixture::RedisStage;
 use crate::common::store_fixture::{complete, create, lease, promptly};
 use queuekit_conformance::kit::{build, draft, unique};
 use queuekit_conformance::{skip, this_test};
+use queuekit_core::capability::Migrations;
 use queuekit_core::{Backend, BackendExt, ErrorKind, Nack, NackKind};
 use queuekit_integration_tests::servers::OwnRedis;
 use queuekit_redis::RedisStore;
@@ -43,12 +44,12 @@ async fn r11_2_a_server_that_may_lose_jobs_is_refused_unless_that_is_accepted() 
 async fn r11_2_what_a_newer_build_stored_is_always_refused() {
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
-    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(3)).await;
-    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("3 2").to_owned();
+    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(4)).await;
+    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("4 3").to_owned();
     let () = stage.ask(&marked).await;
     let opened = RedisStore::connect_url(&stage.url("migrate=off")).await;
     opened.expect("it works with this build, it says").close().await.unwrap();
-    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("3 3")).await;
+    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("4 4")).await;
     for settings in ["", "allow_volatile=on", "migrate=off"] {
         let opened = RedisStore::connect_url(&stage.url(settings)).await;
         let error = opened.expect_err("a newer version");
@@ -58,7 +59,7 @@ async fn r11_2_what_a_newer_build_stored_is_always_refused() {
     stage.end().await;
 }
 
-/// R11.2: data of version 1 is brought to version 2: what it lacks is shown as absent.
+/// R11.2: data of version 1 is brought to this version: what it lacks is shown as absent.
 /// Guard: the length of an entry says what it has.
 #[tokio::test]
 async fn r11_2_what_version_1_stored_is_migrated() {
@@ -81,10 +82,41 @@ async fn r11_2_what_version_1_stored_is_migrated() {
     let error = opened.expect_err("an older version");
     assert!(error.to_string().contains("queuekit migrate up"), "{error}");
     let store = stage.handle("").await;
-    assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "2 2");
+    assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "3 3");
     let errors = store.get_job(id).await.unwrap().unwrap().errors;
     assert_eq!((errors.len(), errors[0].error.as_str()), (1, "no"));
     assert_eq!(errors[0].started_at, None);
+    stage.end().await;
+}
+
+/// R11.2: the queues of version 2, which kept them in a set, are listed after the migration, also
+/// if another process migrates at the same time.
+/// Guard: the set is sorted only if it is one.
+#[tokio::test]
+async fn r11_2_the_queues_of_version_2_are_listed_after_the_migration() {
+    let test = this_test!();
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let names = ["b", "c", "a"];
+    for name in names {
+        create(&stage.store, &build(draft().queue(name))).await;
+    }
+    let (registry, version) =
+        (format!("{}:queues", stage.prefix), format!("{}:version", stage.prefix));
+    for _ in 0..2 {
+        let () = stage.ask(cmd("DEL").arg(&registry)).await;
+        let () = stage.ask(cmd("SADD").arg(&registry).arg(&names)).await;
+        let () = stage.ask(cmd("SET").arg(&version).arg("2 2")).await;
+        let (one, other) = tokio::join!(stage.handle(""), stage.handle(""));
+        assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "3 3");
+        for store in [one, other] {
+            let queues = store.all_queues().await.unwrap();
+            assert_eq!(
+                queues.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
+                ["a", "b", "c"]
+            );
+            store.up().await.unwrap();
+        }
+    }
     stage.end().await;
 }
 

@@ -10,7 +10,7 @@ use queuekit_conformance::kit::{TTL, build, draft, ttl};
 use queuekit_conformance::time_limit::within;
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{ExtendOutcome, Leases, Wakeups};
-use queuekit_core::{Backend, ErrorKind, QueueName};
+use queuekit_core::{Backend, BackendExt, ErrorKind, QueueName};
 use queuekit_integration_tests::servers::{OwnRedis, RedisCluster};
 use queuekit_redis::RedisStore;
 use tempfile::TempDir;
@@ -197,7 +197,7 @@ async fn nodes_of_a_cluster_are_encrypted_and_checked_like_a_server() {
     for n in 0..9 {
         create(&store, &build(draft().queue(format!("queue-{n}")))).await;
     }
-    assert_eq!(store.list_queues().await.unwrap().len(), 9);
+    assert_eq!(store.all_queues().await.unwrap().len(), 9);
     store.close().await.unwrap();
     assert_says(&refusal(&url(&theirs)).await, "UnknownIssuer");
 }

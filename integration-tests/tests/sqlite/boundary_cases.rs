@@ -112,7 +112,7 @@ async fn r6_6_a_long_queue_is_removed_to_its_last_job() {
         add(&store, jobs).await;
         let admin = store.capabilities().admin.unwrap();
         assert!(admin.remove_queue(&default_queue(), true).await.unwrap());
-        assert_eq!(store.list_queues().await.unwrap(), []);
+        assert_eq!(store.all_queues().await.unwrap(), []);
         assert_eq!(store.list_jobs(&JobFilter::default()).await.unwrap().items, []);
         assert_exact(&file.connection());
     }
@@ -134,7 +134,7 @@ async fn r9_4_the_ends_of_time_lose_no_job() {
         let upkeep = store.capabilities().upkeep.unwrap();
         upkeep.prune().await.unwrap();
         upkeep.repair().await.unwrap();
-        store.list_queues().await.unwrap();
+        store.all_queues().await.unwrap();
         assert_eq!(store.list_jobs(&JobFilter::default()).await.unwrap().items.len(), 3, "at {at}");
         assert_exact(&file.connection());
         store.close().await.unwrap();
@@ -151,7 +151,7 @@ async fn r12_a_store_has_10_000_queues() {
         store.enqueue(&jobs).await.unwrap();
     }
     store.enqueue_one(build(draft().queue("one-more"))).await.unwrap_err();
-    assert_eq!(store.list_queues().await.unwrap().len(), 10_000);
+    assert_eq!(store.all_queues().await.unwrap().len(), 10_000);
     let everywhere = Reserve::new(Queues::Strict(names), 1000, ttl(TTL), worker("w")).unwrap();
     assert_eq!(store.reserve(&everywhere).await.unwrap().leases.len(), 1000);
     store.close().await.unwrap();

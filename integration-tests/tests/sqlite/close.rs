@@ -8,7 +8,7 @@ use crate::common::files::{File, add};
 use futures_util::FutureExt;
 use queuekit_conformance::kit::{build, draft, kind_of};
 use queuekit_conformance::{skip, this_test};
-use queuekit_core::{Backend, ErrorKind, JobFilter};
+use queuekit_core::{Backend, BackendExt, ErrorKind, JobFilter};
 use tokio::time::timeout;
 
 #[tokio::test]
@@ -17,7 +17,7 @@ async fn r10_4_close_moves_the_log_into_the_file_and_lets_go() {
         let file = File::new();
         let store = file.store().await;
         add(&store, 100).await;
-        store.list_queues().await.unwrap();
+        store.all_queues().await.unwrap();
         assert!(file.beside("-wal").exists());
         timeout(Duration::from_secs(5), store.close()).await.expect("gone in 5 s").unwrap();
         assert_let_go(this_test!(), &file);
@@ -45,7 +45,7 @@ async fn r10_4_every_close_waits_until_all_is_over() {
     assert_let_go(this_test!(), &file);
     store.close().await.unwrap();
     assert_eq!(kind_of(store.enqueue(&[build(draft())]).await), ErrorKind::Closed);
-    assert_eq!(kind_of(store.list_queues().await), ErrorKind::Closed);
+    assert_eq!(kind_of(store.all_queues().await), ErrorKind::Closed);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -56,7 +56,7 @@ async fn r13_6_an_enqueue_of_another_handle_rings_once() {
     assert_eq!(lease(&theirs, 0).await.len(), 0);
     let nothing = theirs.reserve(&request(QueueName::new("other").unwrap(), 1)).await.unwrap();
     assert_eq!(nothing.leases.len(), 0);
-    assert!(theirs.list_queues().await.unwrap().len() == 1);
+    assert!(theirs.all_queues().await.unwrap().len() == 1);
     assert!(is_silent(&wakeup).await, "who finds nothing writes nothing, so it wakes nobody");
     ours.close().await.unwrap();
     theirs.close().await.unwrap();

@@ -89,7 +89,7 @@ async fn r2_10_a_call_that_is_refused_halfway_leaves_nothing() {
     let (refused, ()) = tokio::join!(store.enqueue(&jobs), add(&store, 1));
     let refused = refused.unwrap_err();
     assert!(matches!(refused.kind(), ErrorKind::Invalid { .. }), "{refused}");
-    let queues = store.list_queues().await.unwrap();
+    let queues = store.all_queues().await.unwrap();
     assert_eq!(queues.iter().map(|queue| queue.name.as_str()).collect::<Vec<_>>(), ["default"]);
     assert_exact(&file.connection());
     store.close().await.unwrap();

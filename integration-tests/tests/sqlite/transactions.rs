@@ -58,7 +58,7 @@ async fn r2_9_a_job_of_a_transaction_that_is_rolled_back_never_existed() {
     let _ = store.enqueue_in(&tx, std::slice::from_ref(&job)).unwrap();
     tx.rollback().unwrap();
     assert_eq!(store.get_job(job.id()).await.unwrap(), None);
-    assert_eq!(store.list_queues().await.unwrap(), [], "its queue never existed either");
+    assert_eq!(store.all_queues().await.unwrap(), [], "its queue never existed either");
     assert_eq!(orders(&conn), 0);
     let other = build(unique("once").partition_key("k").queue("orders"));
     let outcomes = store.enqueue(&[other.clone(), job]).await.unwrap();
@@ -117,7 +117,7 @@ async fn r2_9_a_call_that_fails_leaves_the_transaction_as_it_was() {
     assert_eq!(orders(&conn), 2);
     assert_eq!(store.get_job(good.id()).await.unwrap(), None, "of a call that failed");
     assert!(store.get_job(kept.id()).await.unwrap().is_some());
-    let queues: Vec<_> = store.list_queues().await.unwrap();
+    let queues: Vec<_> = store.all_queues().await.unwrap();
     assert_eq!(queues.len(), 1, "a queue of a call that failed");
     assert_exact(&conn);
     store.close().await.unwrap();
@@ -237,7 +237,7 @@ async fn r2_9_counters_stay_exact_beside_the_clients_of_two_handles() {
     }
     assert_exact(&conn);
     let default = QueueName::default();
-    let queues = store.list_queues().await.unwrap();
+    let queues = store.all_queues().await.unwrap();
     assert_eq!(queues.iter().map(|queue| &queue.name).collect::<Vec<_>>(), [&default]);
     store.close().await.unwrap();
     other.close().await.unwrap();

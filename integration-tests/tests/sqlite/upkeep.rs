@@ -6,7 +6,9 @@ use crate::common::files::{File, Open, add, assert_exact, begin, complete, lease
 use futures_util::FutureExt;
 use queuekit_conformance::kit::{DAY, HOUR, MINUTE, build, carrying, keyed, request};
 use queuekit_core::queue::{Keep, KeyOnWait, Order, QueuePatch, Retention};
-use queuekit_core::{Ack, Backend, EnqueueOutcome, ManualClock, QueueName, Reserved, Status};
+use queuekit_core::{
+    Ack, Backend, BackendExt, EnqueueOutcome, ManualClock, QueueName, Reserved, Status,
+};
 use queuekit_sqlite::SqliteStore;
 use tokio::time::timeout;
 
@@ -143,8 +145,8 @@ async fn r13_7_two_that_repair_at_once_mend_counters_once() {
     // Both have found it when both wait for the lock: when reading answers and they still wait.
     for _ in 0..100 {
         assert!((&mut repairs).now_or_never().is_none());
-        store.list_queues().await.unwrap();
-        other.list_queues().await.unwrap();
+        store.all_queues().await.unwrap();
+        other.all_queues().await.unwrap();
     }
     lock.commit().unwrap();
     repairs.await.into_iter().for_each(|report| assert!(report.is_ok()));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::{
-    Backend, Clock, EnqueueOutcome, JobDraft, JobFilter, JobId, NewJob, PageSize, Reserve,
-    Reserved, Result, Start, Status, StatusSet, SystemClock,
+    Backend, BackendExt, Clock, EnqueueOutcome, JobDraft, JobFilter, JobId, NewJob, PageSize,
+    Reserve, Reserved, Result, Start, Status, StatusSet, SystemClock,
 };
 
 use crate::Layer;
@@ -63,7 +63,7 @@ impl Layer for RunsEarly {
 
     async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
         let waiting = StatusSet::from(Status::Scheduled).with(Status::Failed);
-        for queue in self.0.list_queues().await? {
+        for queue in self.0.all_queues().await? {
             let soon = queue.as_of + MILLISECOND;
             let filter = JobFilter::default().queue(queue.name).status(waiting);
             let page = self.0.list_jobs(&filter.limit(PageSize::MAX.get())).await?;

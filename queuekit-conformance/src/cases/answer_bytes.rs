@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queuekit_core::backend::Queues;
-use queuekit_core::capability::{ScheduleQuery, Settlement};
+use queuekit_core::capability::{ScheduleQuery, Settlement, WorkerInfo};
 use queuekit_core::event::Event;
 use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::queue::Order;
@@ -15,7 +15,7 @@ use queuekit_core::{
 
 use crate::World;
 use crate::kit::{
-    DAY, HOUR, carrying, default_queue, deliveries_of, draft, queue, request, ttl, worker,
+    DAY, HOUR, beat_of, carrying, default_queue, deliveries_of, draft, queue, request, ttl, worker,
 };
 
 /// The payload of most jobs here: some eight of them fill an answer.
@@ -294,4 +294,30 @@ pub async fn r8_9_rows_of_schedules_end_at_their_bytes(world: &dyn World) {
         }
     }
     assert_eq!(world.count(Status::Ready).await, SCHEDULES);
+}
+
+/// R3.9, R8.9: a page of workers ends at its bytes, and each worker comes once; queues count all.
+/// Guard: the bytes of a page are counted, and the bound is no end of the listing.
+pub async fn r8_9_a_page_of_workers_ends_at_its_bytes(world: &dyn World) {
+    let ids: Vec<String> = (0..9).map(|number| format!("w{number}")).collect();
+    for id in &ids {
+        let mut beat = beat_of(id);
+        beat.name = "x".repeat(LARGE);
+        world.beat(&beat).await;
+    }
+    let (mut after, mut listed) = (None, Vec::new());
+    loop {
+        let page = world.leases().list_workers(after.as_ref(), PageSize::MAX).await;
+        let page = page.expect("list_workers");
+        assert_fills(page.workers.iter().map(WorkerInfo::bytes), page.after.is_some());
+        listed.extend(page.workers.into_iter().map(|worker| worker.beat.id.to_string()));
+        assert!(listed.len() <= ids.len(), "a page should get on: {listed:?}");
+        after = page.after;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(listed, ids, "each should come exactly once");
+    world.enqueue(draft()).await;
+    assert_eq!(world.queue(&default_queue()).await.workers, ids.len() as u64);
 }

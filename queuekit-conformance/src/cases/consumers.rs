@@ -5,7 +5,8 @@ use std::time::Duration;
 use queuekit_core::event::{Replay, ReplayFrom};
 use queuekit_core::queue::Totals;
 use queuekit_core::{
-    Client, Declared, ErrorKind, NackKind, QueuePatch, RetryPolicy, State, SubscriptionDraft,
+    BackendExt, Client, Declared, ErrorKind, NackKind, QueuePatch, RetryPolicy, State,
+    SubscriptionDraft,
 };
 
 use super::events::{event, page};
@@ -64,7 +65,7 @@ pub async fn r14_4_a_declaration_of_old_leaves_the_queue_as_it_is(world: &dyn Wo
     let wants = || SubscriptionDraft::new("c", "*");
     let [fair, ordered] = [wants().fair(), wants().ordered()].map(|one| one.build().expect("one"));
     let per_key = async || {
-        let queues = world.backend().list_queues().await.expect("list_queues");
+        let queues = world.backend().all_queues().await.expect("list_queues");
         let queue = queues.into_iter().find(|queue| queue.name.as_str() == "event.c");
         queue.expect("its queue").settings.per_key
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use queuekit_core::{Ack, AckOutcome, Error, ErrorKind, State};
+use queuekit_core::{Ack, AckOutcome, BackendExt, Error, ErrorKind, State};
 
 use crate::kit::{
     HOUR, TTL, build, default_queue, draft, every_call, in_parallel, kind_of, request,
@@ -164,7 +164,7 @@ pub async fn r10_4_other_handles_stay_open(world: &dyn World) {
     let outcomes = other.ack(&[Ack::new(lease.token)]).await.expect("ack");
     assert_eq!(outcomes, [AckOutcome::Acked]);
     other.close().await.expect("close");
-    assert_eq!(kind_of(other.list_queues().await), ErrorKind::Closed);
+    assert_eq!(kind_of(other.all_queues().await), ErrorKind::Closed);
 }
 
 /// R11.1: the store states which failures a successful call survives, as its harness does.

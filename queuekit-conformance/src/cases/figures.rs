@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use queuekit_core::queue::{KeyOnWait, Totals};
-use queuekit_core::{Ack, AckOutcome, Priority, Queue, QueuePatch, State, Status, Timestamp};
+use queuekit_core::{
+    Ack, AckOutcome, BackendExt, PageSize, Priority, Queue, QueuePage, QueuePatch, State, Status,
+    Timestamp,
+};
 
 use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, TTL, beat_of, default_queue, draft, keyed, queue};
@@ -22,7 +25,7 @@ pub async fn r8_3_every_queue_ever_used_is_listed(world: &dyn World) {
         }
     }
     world.reserve_from(&queue("never-used"), 1).await;
-    let queues = world.backend().list_queues().await.expect("list_queues");
+    let queues = world.backend().all_queues().await.expect("list_queues");
     let names: Vec<_> = queues.iter().map(|queue| queue.name.as_str()).collect();
     let used: Vec<_> = names.iter().filter(|name| **name != "never-used").copied().collect();
     assert_eq!(used, ["a", "b", "c"]);
@@ -40,7 +43,7 @@ pub async fn r8_3_queues_are_found_by_name(world: &dyn World) {
     world.reserve_from(&queue("b"), 1).await;
     let asked = ["c", "unknown", "b", "c"].map(queue);
     let found = world.backend().find_queues(&asked).await.expect("find_queues");
-    let mut listed = world.backend().list_queues().await.expect("list_queues");
+    let mut listed = world.backend().all_queues().await.expect("list_queues");
     listed.retain(|queue| ["b", "c"].contains(&queue.name.as_str()));
     // The clock may have gone on between the two reads.
     let timeless = |mut queue: Queue| {
@@ -52,6 +55,44 @@ pub async fn r8_3_queues_are_found_by_name(world: &dyn World) {
     assert_eq!(timeless(found), timeless(listed));
     assert_eq!(world.backend().find_queues(&[]).await.expect("find_queues"), []);
     assert_eq!(world.backend().find_queues(&asked[1..2]).await.expect("find_queues"), []);
+}
+
+/// R8.3: queues are listed page by page, by name and each once, from any
+/// name on.
+/// Guard: a page begins behind the last name of the one before, and only the last has no `after`.
+pub async fn r8_3_queues_are_listed_page_by_page(world: &dyn World) {
+    let names: Vec<String> = (0..23).map(|number| format!("q{number:02}")).collect();
+    for name in names.iter().rev() {
+        world.enqueue(draft().queue(name.as_str())).await;
+    }
+    for limit in [1, 7, 22, 23, PageSize::MAX.get()] {
+        let limit = PageSize::new(limit).expect("a size");
+        let (mut after, mut listed) = (None, Vec::new());
+        loop {
+            let page = world.backend().list_queues(after.as_ref(), limit).await;
+            let page = page.expect("list_queues");
+            assert!(page.queues.len() <= limit.get(), "a page of {}", limit.get());
+            let ready = |queue: &Queue| queue.counts.get(Status::Ready).value;
+            assert!(page.queues.iter().all(|queue| ready(queue) == 1), "{page:?}");
+            listed.extend(page.queues.into_iter().map(|queue| queue.name.to_string()));
+            assert!(listed.len() <= names.len(), "a page should get on: {listed:?}");
+            after = page.after;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(listed, names, "pages of {}", limit.get());
+    }
+    // The name to begin after need not be a queue.
+    for (after, first) in [("a", "q00"), ("q05", "q06"), ("q05x", "q06"), ("q21", "q22")] {
+        let limit = PageSize::new(2).expect("a size");
+        let page = world.backend().list_queues(Some(&queue(after)), limit).await;
+        let page = page.expect("list_queues");
+        assert_eq!(page.queues.first().map(|queue| queue.name.as_str()), Some(first));
+        assert_eq!(page.after.is_none(), first == "q22", "{page:?}");
+    }
+    let none = world.backend().list_queues(Some(&queue("q22")), PageSize::MAX).await;
+    assert_eq!(none.expect("list_queues"), QueuePage::default());
 }
 
 /// R8.3: counts follow every transition, and are exact when the queue is quiet.

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome, Served, Why};
-use queuekit_core::{JobDraft, JobId, Lease, LeaseToken, Nonce, Progress, State};
+use queuekit_core::capability::{
+    Beat, ExtendOutcome, Report, ReportOutcome, Served, Why, WorkerPage,
+};
+use queuekit_core::{JobDraft, JobId, Lease, LeaseToken, Nonce, PageSize, Progress, State};
 
 use crate::World;
 use crate::kit::{
@@ -225,6 +227,41 @@ pub async fn r3_9_two_workers_may_share_a_name(world: &dyn World) {
     }
     let listed: Vec<_> = world.workers().await.into_iter().map(|worker| worker.beat.id).collect();
     assert_eq!(listed, [worker("mailer-a"), worker("mailer-b")]);
+}
+
+/// R3.9: workers are listed page by page, by id and each once, from any id on.
+/// Guard: a page begins behind the last id of the one before, and only the last has no `after`.
+pub async fn r3_9_workers_are_listed_page_by_page(world: &dyn World) {
+    let ids: Vec<String> = (0..9).map(|number| format!("w{number}")).collect();
+    for id in ids.iter().rev() {
+        world.beat(&beat_of(id)).await;
+    }
+    for limit in [1, 4, 8, 9, PageSize::MAX.get()] {
+        let limit = PageSize::new(limit).expect("a size");
+        let (mut after, mut listed) = (None, Vec::new());
+        loop {
+            let page = world.leases().list_workers(after.as_ref(), limit).await;
+            let page = page.expect("list_workers");
+            assert!(page.workers.len() <= limit.get(), "a page of {}", limit.get());
+            listed.extend(page.workers.into_iter().map(|worker| worker.beat.id.to_string()));
+            assert!(listed.len() <= ids.len(), "a page should get on: {listed:?}");
+            after = page.after;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(listed, ids, "pages of {}", limit.get());
+    }
+    // The id to begin after need not be a worker's.
+    for (after, first) in [("a", "w0"), ("w5", "w6"), ("w5x", "w6"), ("w7", "w8")] {
+        let limit = PageSize::new(2).expect("a size");
+        let page = world.leases().list_workers(Some(&worker(after)), limit).await;
+        let page = page.expect("list_workers");
+        assert_eq!(page.workers.first().map(|worker| worker.beat.id.as_str()), Some(first));
+        assert_eq!(page.after.is_none(), first == "w8", "{page:?}");
+    }
+    let none = world.leases().list_workers(Some(&worker("w8")), PageSize::MAX).await;
+    assert_eq!(none.expect("list_workers"), WorkerPage::default());
 }
 
 /// R3.9: nothing depends on presence: leases of listed workers expire, and leases of unlisted ones

@@ -38,7 +38,7 @@ pub fn every_call<'s>(store: &'s dyn Backend, token: &'s LeaseToken) -> Vec<Call
         ack(&[Ack::new(token.clone())]);
         nack(&[Nack::new(token.clone(), NackKind::Retry, "failed", TTL)]);
         dead_letter(&[DeadLetter::of_job(id, "x")]);
-        list_queues();
+        list_queues(None, PageSize::default());
         find_queues(&[default_queue()]);
         list_jobs(&JobFilter::default());
         get_job(id);
@@ -59,7 +59,7 @@ fn of_work<'s>(store: &'s dyn Backend, token: &'s LeaseToken) -> Vec<Call<'s>> {
             report(&[Report::new(token.clone(), None, Vec::new())]);
             beat(&beat_of("w"));
             forget_worker(&worker("w"));
-            list_workers();
+            list_workers(None, PageSize::default());
             find_worker(&worker("w"));
         });
     }

@@ -5,7 +5,7 @@ use std::sync::Once;
 use std::time::Duration;
 
 use queuekit_core::queue::Health;
-use queuekit_core::{Job, JobId, PageSize, Queue, Timestamp};
+use queuekit_core::{BackendExt, Job, JobId, PageSize, Queue, Timestamp};
 
 use super::SLACK;
 use crate::{World, skip};
@@ -87,7 +87,7 @@ impl<'w> dyn World + 'w {
             job.lease_expires_in = None;
             job.deadline_in = None;
         }
-        let mut queues = self.backend().list_queues().await.expect("list_queues");
+        let mut queues = self.backend().all_queues().await.expect("list_queues");
         for queue in &mut queues {
             queue.as_of = Timestamp::default();
             queue.oldest_ready_age = None;

@@ -26,7 +26,7 @@ impl<'w> dyn World + 'w {
 
     /// The listed workers.
     pub async fn workers(&self) -> Vec<WorkerInfo> {
-        self.leases().list_workers().await.expect("list_workers")
+        self.leases().all_workers().await.expect("list_workers")
     }
 
     /// The worker of this id, if it is listed.

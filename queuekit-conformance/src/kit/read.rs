@@ -1,7 +1,7 @@
 //! Reading jobs and queues.
 
 use queuekit_core::{
-    Job, JobFilter, JobId, Page, PageSize, Queue, QueueName, State, Status, Timestamp,
+    BackendExt, Job, JobFilter, JobId, Page, PageSize, Queue, QueueName, State, Status, Timestamp,
 };
 
 use super::default_queue;
@@ -79,7 +79,7 @@ impl<'w> dyn World + 'w {
 
     /// The queue as it is listed, if it is.
     pub async fn find_queue(&self, name: &QueueName) -> Option<Queue> {
-        let queues = self.backend().list_queues().await.expect("list_queues");
+        let queues = self.backend().all_queues().await.expect("list_queues");
         queues.into_iter().find(|queue| queue.name == *name)
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use queuekit_core::queue::Order;
-use queuekit_core::{Backend, Job, JobFilter, PartitionKey, QueueName, State, Status};
+use queuekit_core::{Backend, BackendExt, Job, JobFilter, PartitionKey, QueueName, State, Status};
 
 use super::machine::{Machine, ModelJob};
 
@@ -28,7 +28,7 @@ pub(super) async fn everything(
         .filter_map(|job| machine.job(job.id).map(|model| place(model, machine)))
         .collect();
     assert!(places.is_sorted(), "the listing is in order: {places:#?}");
-    for queue in store.list_queues().await.expect("list_queues") {
+    for queue in store.all_queues().await.expect("list_queues") {
         let totals = machine.totals.get(&queue.name).copied().unwrap_or_default();
         assert_eq!(queue.totals, totals, "totals of queue {}", queue.name);
         for (status, count) in queue.counts.iter() {

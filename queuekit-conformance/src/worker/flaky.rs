@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use queuekit_core::backend::*;
 use queuekit_core::capability::{
     Beat, Exchange, Exchanged, ExtendOutcome, Leases, Report, ReportOutcome, Settlement, Upkeep,
-    UpkeepReport, WorkerInfo,
+    UpkeepReport, WorkerInfo, WorkerPage,
 };
 use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, WorkerId};
 use tokio::runtime::Handle;
@@ -141,9 +141,9 @@ impl Backend for Flaky {
         self.inner.dead_letter(dead_letters).await
     }
 
-    async fn list_queues(&self) -> Result<Vec<Queue>> {
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
         self.up()?;
-        self.inner.list_queues().await
+        self.inner.list_queues(after, limit).await
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
@@ -221,9 +221,9 @@ impl Leases for Flaky {
         self.inner_leases().forget_worker(worker).await
     }
 
-    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+    async fn list_workers(&self, after: Option<&WorkerId>, limit: PageSize) -> Result<WorkerPage> {
         self.up()?;
-        self.inner_leases().list_workers().await
+        self.inner_leases().list_workers(after, limit).await
     }
 
     async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {

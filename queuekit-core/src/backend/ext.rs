@@ -1,15 +1,17 @@
-//! Calls for one item.
+//! Calls for one item, and for all queues.
 
 use std::future::Future;
 
 use super::{
     Ack, AckOutcome, Backend, DeadLetter, DeadLetterOutcome, EnqueueOutcome, Nack, NackOutcome,
+    PageSize,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobId, NewJob};
+use crate::queue::Queue;
 
-/// Calls for one item. Unlike batches they turn every outcome but success and its repetition
-/// into the [`ErrorKind`] of that name.
+/// Calls for one item, and for all queues. Calls for one item turn every outcome but success and
+/// its repetition into the [`ErrorKind`] of that name, unlike batches.
 pub trait BackendExt: Backend {
     /// Stores one job. Returns the id of the job that was created, or of its duplicate.
     ///
@@ -77,9 +79,27 @@ pub trait BackendExt: Backend {
             }
         }
     }
+
+    /// All queues, by name, read page by page.
+    ///
+    /// # Errors
+    /// Those of [`Backend::list_queues`].
+    fn all_queues(&self) -> impl Future<Output = Result<Vec<Queue>>> + Send {
+        all_queues(self)
+    }
 }
 
 impl<B: Backend + ?Sized> BackendExt for B {}
+
+pub(super) async fn all_queues<B: Backend + ?Sized>(store: &B) -> Result<Vec<Queue>> {
+    let mut page = store.list_queues(None, PageSize::MAX).await?;
+    let mut queues = page.queues;
+    while let Some(after) = page.after.take() {
+        page = store.list_queues(Some(&after), PageSize::MAX).await?;
+        queues.append(&mut page.queues);
+    }
+    Ok(queues)
+}
 
 /// The id under which the work is stored.
 pub(crate) fn enqueued(outcome: EnqueueOutcome) -> Result<JobId> {

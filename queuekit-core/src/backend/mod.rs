@@ -25,7 +25,7 @@ pub use ext::BackendExt;
 pub(crate) use ext::{enqueued, only};
 pub use filter::{JobFilter, Listed};
 pub use lease::{Lease, LeaseToken, LeaseTtl, Nonce};
-pub use pagination::{Cursor, Page, PageSize};
+pub use pagination::{Cursor, Page, PageSize, QueuePage};
 pub use reserve::{Division, Queues, Reserve, Reserved, Taken};
 pub use settle::{
     Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Nack, NackKind, NackOutcome,
@@ -111,11 +111,13 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// As [`ack`](Self::ack).
     async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>>;
 
-    /// Every queue ever used or configured, by name (contract R8.3).
+    /// One page of the queues that were ever used or configured, by name, from the first after this
+    /// name (contract R8.3). A store looks at no others.
+    /// [`all_queues`](BackendExt::all_queues) reads all pages.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
-    async fn list_queues(&self) -> Result<Vec<Queue>>;
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage>;
 
     /// The queues of these names that exist, as [`list_queues`](Self::list_queues) shows them. A
     /// store looks at no others (contract R8.3); this default lists all of them.
@@ -126,7 +128,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
         if names.is_empty() {
             return Ok(Vec::new());
         }
-        let mut queues = self.list_queues().await?;
+        let mut queues = ext::all_queues(self).await?;
         queues.retain(|queue| names.contains(&queue.name));
         Ok(queues)
     }

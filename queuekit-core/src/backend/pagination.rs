@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use crate::limits::PAGE_JOBS;
+use crate::names::QueueName;
+use crate::queue::Queue;
 
-/// Jobs on a page: 1..=1000 (default 100).
+/// Items on a page: 1..=1000 (default 100).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSize(usize);
 
@@ -14,18 +16,18 @@ impl PageSize {
     /// The largest page.
     pub const MAX: Self = Self(PAGE_JOBS);
 
-    /// A page of this many jobs.
+    /// A page of this many items.
     ///
     /// # Errors
     /// `Invalid` outside 1..=1000.
-    pub fn new(jobs: usize) -> Result<Self> {
-        if (1..=PAGE_JOBS).contains(&jobs) {
-            return Ok(Self(jobs));
+    pub fn new(items: usize) -> Result<Self> {
+        if (1..=PAGE_JOBS).contains(&items) {
+            return Ok(Self(items));
         }
-        Err(Error::invalid("limit", format!("1..={PAGE_JOBS}"), jobs))
+        Err(Error::invalid("limit", format!("1..={PAGE_JOBS}"), items))
     }
 
-    /// The number of jobs.
+    /// The number of items.
     pub fn get(self) -> usize {
         self.0
     }
@@ -77,4 +79,14 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// Where the next page begins; none at the end.
     pub next: Option<Cursor>,
+}
+
+/// One page of queues.
+// Exhaustive: a page is its items and where the next begins.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueuePage {
+    /// By name; may be short or empty though more pages follow.
+    pub queues: Vec<Queue>,
+    /// The name after which the next page begins; none at the end.
+    pub after: Option<QueueName>,
 }

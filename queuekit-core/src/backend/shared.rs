@@ -29,8 +29,8 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).dead_letter(dead_letters).await
     }
 
-    async fn list_queues(&self) -> Result<Vec<Queue>> {
-        (**self).list_queues().await
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
+        (**self).list_queues(after, limit).await
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {

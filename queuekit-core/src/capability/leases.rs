@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::presence::{Beat, WorkerInfo};
-use crate::backend::{LeaseToken, LeaseTtl};
+use super::presence::{Beat, WorkerInfo, WorkerPage};
+use crate::backend::{LeaseToken, LeaseTtl, PageSize};
 use crate::error::Result;
 use crate::job::Progress;
 use crate::names::WorkerId;
@@ -40,11 +40,12 @@ pub trait Leases: Debug + Send + Sync {
     /// `Unavailable`, `Indeterminate`, `Closed`.
     async fn forget_worker(&self, worker: &WorkerId) -> Result<bool>;
 
-    /// The live workers, by id.
+    /// One page of the live workers, by id, from the first after this id, which also ends at its
+    /// bytes (contract R8.9). [`all_workers`](#method.all_workers) reads all pages.
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
-    async fn list_workers(&self) -> Result<Vec<WorkerInfo>>;
+    async fn list_workers(&self, after: Option<&WorkerId>, limit: PageSize) -> Result<WorkerPage>;
 
     /// The live worker of this id. A store reads no other (contract R3.9); this default lists all
     /// of them.
@@ -52,7 +53,31 @@ pub trait Leases: Debug + Send + Sync {
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
-        Ok(self.list_workers().await?.into_iter().find(|live| live.beat.id == *worker))
+        let mut after = None;
+        loop {
+            let page = self.list_workers(after.as_ref(), PageSize::MAX).await?;
+            let found = page.workers.into_iter().find(|live| live.beat.id == *worker);
+            after = page.after;
+            if found.is_some() || after.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+}
+
+impl dyn Leases + '_ {
+    /// All live workers, by id, read page by page.
+    ///
+    /// # Errors
+    /// Those of [`list_workers`](Leases::list_workers).
+    pub async fn all_workers(&self) -> Result<Vec<WorkerInfo>> {
+        let mut page = self.list_workers(None, PageSize::MAX).await?;
+        let mut workers = page.workers;
+        while let Some(after) = page.after.take() {
+            page = self.list_workers(Some(&after), PageSize::MAX).await?;
+            workers.append(&mut page.workers);
+        }
+        Ok(workers)
     }
 }
 

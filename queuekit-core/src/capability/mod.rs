@@ -22,7 +22,7 @@ pub use leases::{ExtendOutcome, Leases, Report, ReportOutcome};
 pub use migrations::{Migration, Migrations, SchemaStatus};
 pub(crate) use outbox::emitted;
 pub use outbox::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
-pub use presence::{Beat, BeatTtl, Served, WorkerInfo};
+pub use presence::{Beat, BeatTtl, Served, WorkerInfo, WorkerPage};
 pub use schedules::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::backend::LeaseTtl;
+use crate::backend::{AnswerBytes, LeaseTtl, PageSize};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{BEAT_NAMES, BEAT_TTL};
@@ -189,6 +189,42 @@ impl WorkerInfo {
     /// A worker whose last beat came this long ago.
     pub fn new(beat: Beat, age: Duration) -> Self {
         Self { beat, age }
+    }
+
+    /// The bytes that count towards those of an answer (contract R8.9).
+    pub fn bytes(&self) -> usize {
+        let Beat { name, queues, kinds, .. } = &self.beat;
+        let queues: usize = queues.names().iter().map(|queue| queue.as_str().len()).sum();
+        let kinds: usize = kinds.names().iter().map(|kind| kind.as_str().len()).sum();
+        name.len() + queues + kinds
+    }
+}
+
+/// One page of the live workers.
+// Exhaustive: a page is its items and where the next begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerPage {
+    /// By id; may be short or empty though more pages follow.
+    pub workers: Vec<WorkerInfo>,
+    /// The id after which the next page begins; none at the end.
+    pub after: Option<WorkerId>,
+}
+
+impl WorkerPage {
+    /// Takes the next worker by id. False if it is beyond the limit or the bytes of an answer: it
+    /// and those behind it are left to the next page.
+    pub fn take(&mut self, limit: PageSize, bytes: &mut AnswerBytes, worker: WorkerInfo) -> bool {
+        let fits = self.workers.len() < limit.get() && bytes.admit(worker.bytes());
+        match fits {
+            true => self.workers.push(worker),
+            false => self.end(),
+        }
+        fits
+    }
+
+    /// Notes that there are more workers than these.
+    pub fn end(&mut self) {
+        self.after = self.workers.last().map(|last| last.beat.id.clone());
     }
 }
 

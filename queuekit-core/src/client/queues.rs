@@ -1,6 +1,6 @@
 //! Queues as applications and operators use them.
 
-use crate::backend::Backend;
+use crate::backend::{Backend, PageSize, QueuePage};
 use crate::error::{Error, Result, parsed};
 use crate::names::QueueName;
 use crate::queue::{Queue, QueuePatch, QueueSettings};
@@ -19,7 +19,7 @@ use super::jobs::admin;
 /// # let client = Client::new(MemoryStore::new());
 /// client.queues().configure("emails", &QueuePatch::default().max_pending(10_000)).await?;
 /// client.queues().pause("emails").await?;
-/// assert!(client.queues().list().await?[0].settings.paused);
+/// assert!(client.queues().list(None, 100).await?.queues[0].settings.paused);
 /// # Ok(())
 /// # }
 /// ```
@@ -33,12 +33,14 @@ impl<'a> Queues<'a> {
         Self { backend }
     }
 
-    /// Every queue that was ever used or configured, by name, with its settings and figures.
+    /// A page of the queues that were ever used or configured, by name, with their settings and
+    /// figures: at most `limit` queues, beginning after this name.
     ///
     /// # Errors
-    /// Those of [`Backend::list_queues`].
-    pub async fn list(self) -> Result<Vec<Queue>> {
-        self.backend.list_queues().await
+    /// `Invalid` if `limit` is not a [`PageSize`]; those of [`Backend::list_queues`].
+    pub async fn list(self, after: Option<&QueueName>, limit: usize) -> Result<QueuePage> {
+        let limit = PageSize::new(limit).map_err(|error| error.during("list_queues"))?;
+        self.backend.list_queues(after, limit).await
     }
 
     /// The queue of this name, if it was ever used or configured.

@@ -1,7 +1,7 @@
 //! Workers as operators see them.
 
-use crate::backend::Backend;
-use crate::capability::{Leases, WorkerInfo};
+use crate::backend::{Backend, PageSize};
+use crate::capability::{Leases, WorkerInfo, WorkerPage};
 use crate::error::{Error, ErrorKind, Result, parsed};
 use crate::names::WorkerId;
 
@@ -16,12 +16,15 @@ impl<'a> Workers<'a> {
         Self { backend }
     }
 
-    /// The workers that are alive, by id: what they serve, and how busy they are.
+    /// A page of the workers that are alive, by id: what they serve, and how busy they are. It has
+    /// at most `limit` workers, as many as fit into an answer (R8.9), and begins after this id.
     ///
     /// # Errors
-    /// `Unsupported`; those of [`Leases::list_workers`].
-    pub async fn list(self) -> Result<Vec<WorkerInfo>> {
-        self.leases()?.list_workers().await
+    /// `Invalid` if `limit` is not a [`PageSize`]; `Unsupported`; those of
+    /// [`Leases::list_workers`].
+    pub async fn list(self, after: Option<&WorkerId>, limit: usize) -> Result<WorkerPage> {
+        let limit = PageSize::new(limit).map_err(|error| error.during("list_workers"))?;
+        self.leases()?.list_workers(after, limit).await
     }
 
     /// The worker of this id, if it is alive.

@@ -348,11 +348,12 @@ fn rates(mut ended: Vec<Job>) -> (f64, Option<(Duration, Duration)>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::BackendExt;
     use crate::event::SubscriptionDraft;
     use crate::memory::{MemoryStore, Operation, When};
 
     async fn per_key(store: &MemoryStore) -> u32 {
-        let queues = store.list_queues().await.unwrap();
+        let queues = store.all_queues().await.unwrap();
         queues.iter().find(|queue| queue.name.as_str() == "event.c").unwrap().settings.per_key
     }
 

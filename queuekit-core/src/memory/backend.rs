@@ -51,8 +51,8 @@ impl Backend for MemoryStore {
         })
     }
 
-    async fn list_queues(&self) -> Result<Vec<Queue>> {
-        self.step(Operation::ListQueues, |tables| Ok(tables.list_queues()))
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
+        self.step(Operation::ListQueues, |tables| Ok(tables.list_queues(after, limit)))
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {

@@ -1,11 +1,15 @@
 //! Extending leases, reports, presence of workers (contract R3.7 to R3.9).
 
+use std::ops::Bound::{Excluded, Unbounded};
+
 use async_trait::async_trait;
 
 use super::tables::Tables;
 use super::{Faults, MemoryStore, Operation};
-use crate::backend::{LeaseToken, LeaseTtl};
-use crate::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
+use crate::backend::{AnswerBytes, LeaseToken, LeaseTtl, PageSize};
+use crate::capability::{
+    Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo, WorkerPage,
+};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::lifecycle::Transition;
@@ -38,9 +42,17 @@ impl Leases for MemoryStore {
         })
     }
 
-    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+    async fn list_workers(&self, after: Option<&WorkerId>, limit: PageSize) -> Result<WorkerPage> {
         self.step(Operation::ListWorkers, |tables| {
-            Ok(tables.workers.values().filter_map(|worker| tables.live(worker)).collect())
+            let from = (after.map_or(Unbounded, Excluded), Unbounded);
+            let stored = tables.workers.range::<WorkerId, _>(from);
+            let (mut page, mut bytes) = (WorkerPage::default(), AnswerBytes::default());
+            for live in stored.filter_map(|(_, worker)| tables.live(worker)) {
+                if !page.take(limit, &mut bytes, live) {
+                    break;
+                }
+            }
+            Ok(page)
         })
     }
 

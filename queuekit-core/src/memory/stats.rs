@@ -1,18 +1,27 @@
 //! The figures of queues (contract R8.3), counted at each call, which a store in memory can afford.
 
 use std::collections::BTreeSet;
+use std::ops::Bound::{Excluded, Unbounded};
 
 use super::listing::Frontiers;
 use super::queue::QueueTable;
 use super::tables::Tables;
+use crate::backend::{PageSize, QueuePage};
 use crate::job::{State, Status};
 use crate::names::QueueName;
 use crate::queue::{Count, HealthInput, Queue, WorkerCounts, health};
 
 impl Tables {
-    pub(super) fn list_queues(&self) -> Vec<Queue> {
+    pub(super) fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> QueuePage {
         let workers = WorkerCounts::of(self.live_workers());
-        self.queues.iter().map(|(name, table)| self.figures(name, table, &workers)).collect()
+        let from = (after.map_or(Unbounded, Excluded), Unbounded);
+        let mut tables = self.queues.range::<QueueName, _>(from);
+        let page = tables.by_ref().take(limit.get());
+        let queues: Vec<Queue> =
+            page.map(|(name, table)| self.figures(name, table, &workers)).collect();
+        let last = queues.last().filter(|_| tables.next().is_some());
+        let after = last.map(|queue| queue.name.clone());
+        QueuePage { queues, after }
     }
 
     pub(super) fn find_queues(&self, names: &[QueueName]) -> Vec<Queue> {
@@ -22,7 +31,7 @@ impl Tables {
         tables.map(|(name, table)| self.figures(name, table, &workers)).collect()
     }
 
-    fn figures(&self, name: &QueueName, table: &QueueTable, workers: &WorkerCounts<'_>) -> Queue {
+    fn figures(&self, name: &QueueName, table: &QueueTable, workers: &WorkerCounts) -> Queue {
         let now = self.now;
         let mut queue = Queue::empty(name.clone(), table.settings.clone(), now);
         let mut waiting = [0_u64; Status::ALL.len()];

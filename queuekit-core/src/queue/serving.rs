@@ -8,28 +8,31 @@ use crate::names::QueueName;
 /// How many of some workers serve a queue, counted once for all queues. With thousands of queues
 /// and workers, comparing each with each would take seconds.
 #[derive(Clone, Debug, Default)]
-pub struct WorkerCounts<'a> {
+pub struct WorkerCounts {
     /// Workers that may serve any queue.
     any: u64,
     /// The other workers, by the queues that they name.
-    naming: HashMap<&'a QueueName, u64>,
+    naming: HashMap<QueueName, u64>,
 }
 
-impl<'a> WorkerCounts<'a> {
+impl WorkerCounts {
     /// Counts the workers that sent these beats.
-    pub fn of(beats: impl IntoIterator<Item = &'a Beat>) -> Self {
+    pub fn of<'a>(beats: impl IntoIterator<Item = &'a Beat>) -> Self {
         let mut counts = Self::default();
-        for Beat { queues, .. } in beats {
-            if queues.has_more() {
-                counts.any += 1;
-                continue;
-            }
-            // A worker may name a queue twice.
-            for queue in queues.names().iter().collect::<BTreeSet<_>>() {
-                *counts.naming.entry(queue).or_default() += 1;
-            }
-        }
+        beats.into_iter().for_each(|beat| counts.add(beat));
         counts
+    }
+
+    /// Counts the worker that sent this beat too.
+    pub fn add(&mut self, Beat { queues, .. }: &Beat) {
+        if queues.has_more() {
+            self.any += 1;
+            return;
+        }
+        // A worker may name a queue twice.
+        for queue in queues.names().iter().collect::<BTreeSet<_>>() {
+            *self.naming.entry(queue.clone()).or_default() += 1;
+        }
     }
 
     /// How many workers serve this queue, or may do so.

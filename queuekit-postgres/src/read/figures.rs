@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use queuekit_core::backend::{PageSize, QueuePage};
 use queuekit_core::limits::EXACT_COUNT;
 use queuekit_core::queue::{Count, HealthInput, Queue, Totals, WorkerCounts, health};
 use queuekit_core::{QueueName, State, Status, Timestamp};
@@ -32,21 +33,33 @@ struct Waiting {
     expired: i64,
 }
 
-/// The queues of these names, or all.
-pub(crate) async fn queues(
+/// A page of queues by name, after this one.
+pub(crate) async fn list_queues(
     session: &Session<'_>,
-    names: Option<&[QueueName]>,
-) -> Outcome<Vec<Queue>> {
+    after: Option<&QueueName>,
+    limit: PageSize,
+) -> Outcome<QueuePage> {
     session.begin_snapshot().await?;
+    let from = after.map_or("", QueueName::as_str);
+    let mut rows = queues::after(session, from, false, limit.get() + 1).await?;
+    let is_last = rows.len() <= limit.get();
+    rows.truncate(limit.get());
+    let after = rows.last().filter(|_| !is_last).map(|row| row.name.clone());
+    Ok(QueuePage { queues: shown(session, rows).await?, after })
+}
+
+/// The queues of these names.
+pub(crate) async fn find_queues(session: &Session<'_>, names: &[QueueName]) -> Outcome<Vec<Queue>> {
+    session.begin_snapshot().await?;
+    let rows = queues::named(session, names).await?;
+    shown(session, rows).await
+}
+
+async fn shown(session: &Session<'_>, mut rows: Vec<QueueRow>) -> Outcome<Vec<Queue>> {
     let now = session.now().await?;
-    let workers = super::workers(session).await?;
-    let workers = WorkerCounts::of(workers.iter().map(|worker| &worker.beat));
-    let mut rows = match names {
-        Some(names) => queues::named(session, names).await?,
-        None => queues::all(session).await?,
-    };
+    let workers = super::worker_counts(session).await?;
     rows.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    let ids = names.map(|_| rows.iter().map(|row| row.id).collect());
+    let ids = rows.iter().map(|row| row.id).collect();
     let figures: HashMap<i32, Figures> =
         figures(session, ids).await?.into_iter().map(|of| (of.queue, of)).collect();
     let busy = |row: &&QueueRow| {
@@ -77,7 +90,7 @@ async fn queue(
     row: QueueRow,
     figures: Option<&Figures>,
     waiting: Option<Waiting>,
-    workers: &WorkerCounts<'_>,
+    workers: &WorkerCounts,
     now: Timestamp,
 ) -> Outcome<Queue> {
     let mut queue = Queue::empty(row.name.clone(), row.settings.clone(), now);

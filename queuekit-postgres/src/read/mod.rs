@@ -7,8 +7,8 @@ mod view;
 mod why;
 mod workers;
 
-pub(crate) use figures::queues;
+pub(crate) use figures::{find_queues, list_queues};
 pub(crate) use listing::{jobs, position};
 pub(crate) use view::job;
 pub(crate) use why::why;
-pub(crate) use workers::{find_worker, workers};
+pub(crate) use workers::{any_worker, find_worker, list_workers, worker_counts};

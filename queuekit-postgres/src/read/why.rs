@@ -1,7 +1,7 @@
 //! Why a job is not running (contract R6.9).
 
 use queuekit_core::JobId;
-use queuekit_core::capability::{Why, WhyFacts};
+use queuekit_core::capability::{Beat, Why, WhyFacts};
 
 use super::status::Frontiers;
 use super::view::views;
@@ -30,13 +30,14 @@ pub(crate) async fn why(session: &Session<'_>, id: JobId) -> Outcome<Option<Why>
     let Some(job) = views(session, now, shown).await?.pop() else {
         return Ok(None);
     };
-    let workers = super::workers(session).await?;
+    let serves = |beat: &Beat| beat.serves(&job.queue, &job.kind);
+    let has_live_worker = super::any_worker(session, serves).await?;
     let mut why = Why::of(WhyFacts {
         job: &job,
         now,
         overdue: record.lease_expires_at.map(|at| now.since(at)).unwrap_or_default(),
         paused: row.settings.paused,
-        has_live_worker: workers.iter().any(|one| one.beat.serves(&job.queue, &job.kind)),
+        has_live_worker,
     });
     match &mut why {
         Why::Blocked { behind, .. } => *behind = blocker(session, record).await?,

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, Served, WorkerInfo};
-use queuekit_core::{LeaseTtl, WorkerId};
+use queuekit_core::capability::{Beat, Served, WorkerInfo, WorkerPage};
+use queuekit_core::limits::ANSWER_BYTES;
+use queuekit_core::queue::WorkerCounts;
+use queuekit_core::{LeaseTtl, PageSize, WorkerId};
 use tokio_postgres::Row;
 
 use crate::error::Outcome;
@@ -13,13 +15,53 @@ use crate::session::Session;
 use crate::statements::Sql;
 
 /// Skips a row that cannot be read as a worker.
-pub(crate) async fn workers(session: &Session<'_>) -> Outcome<Vec<WorkerInfo>> {
-    let rows = session.query(Sql::Workers, params![]).await?;
-    let mut workers = Vec::with_capacity(rows.len());
-    for row in &rows {
-        workers.extend(worker(row)?);
+pub(crate) async fn list_workers(
+    session: &Session<'_>,
+    after: Option<&WorkerId>,
+    limit: PageSize,
+) -> Outcome<WorkerPage> {
+    let after = after.map_or("", WorkerId::as_str);
+    // One more than wanted shows whether there are more.
+    let most = limit.get() as i64 + 1;
+    let rows = session.query(Sql::Workers, params![after, most, ANSWER_BYTES as i64]).await?;
+    let looked_at = rows.first().map_or(Ok(0), |row| row.try_get::<_, i64>("looked_at"))?;
+    let mut page = WorkerPage::default();
+    for row in rows.iter().take(limit.get()) {
+        page.workers.extend(worker(row)?);
     }
-    Ok(workers)
+    if looked_at > rows.len().min(limit.get()) as i64 {
+        page.end();
+    }
+    Ok(page)
+}
+
+/// How many live workers serve each queue.
+pub(crate) async fn worker_counts(session: &Session<'_>) -> Outcome<WorkerCounts> {
+    let (mut counts, mut after) = (WorkerCounts::default(), None);
+    loop {
+        let page = list_workers(session, after.as_ref(), PageSize::MAX).await?;
+        page.workers.iter().for_each(|worker| counts.add(&worker.beat));
+        after = page.after;
+        if after.is_none() {
+            return Ok(counts);
+        }
+    }
+}
+
+/// Whether a live worker sent such a beat.
+pub(crate) async fn any_worker(
+    session: &Session<'_>,
+    is: impl Fn(&Beat) -> bool + Send,
+) -> Outcome<bool> {
+    let mut after = None;
+    loop {
+        let page = list_workers(session, after.as_ref(), PageSize::MAX).await?;
+        let found = page.workers.iter().any(|worker| is(&worker.beat));
+        after = page.after;
+        if found || after.is_none() {
+            return Ok(found);
+        }
+    }
 }
 
 pub(crate) async fn find_worker(

@@ -104,7 +104,7 @@ async fn some_jobs(session: &Session<'_>, queue: i32) -> Outcome<Vec<JobId>> {
 }
 
 async fn in_use(session: &Session<'_>, row: &QueueRow) -> Outcome<Failure> {
-    let figures = counters::figures(session, Some(vec![row.id])).await?;
+    let figures = counters::figures(session, vec![row.id]).await?;
     let counts = figures.first().map(|figures| figures.counts).unwrap_or_default();
     let (jobs, running) = (counts.iter().sum::<i64>(), counts[State::Running as usize]);
     Ok(queue::in_use(&row.name, jobs.cast_unsigned(), running.cast_unsigned()).into())

@@ -90,7 +90,7 @@ impl Kept {
 /// queues.
 async fn old(session: &Session<'_>, queues: &[QueueRow], now: Timestamp) -> Outcome<Vec<Old>> {
     let ids = queues.iter().map(|queue| queue.id).collect();
-    let figures = counters::figures(session, Some(ids)).await?;
+    let figures = counters::figures(session, ids).await?;
     let figures: HashMap<i32, Figures> = figures.into_iter().map(|of| (of.queue, of)).collect();
     let ended = [State::Completed, State::Cancelled, State::Dead];
     let has_ended = |of: &&Figures| ended.iter().any(|state| of.counts[*state as usize] > 0);

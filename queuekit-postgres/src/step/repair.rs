@@ -31,7 +31,7 @@ pub(crate) async fn repair(
         // wrong.
         session.query(Sql::QueueUnplace, params![queue.id]).await?;
     }
-    let figures = counters::figures(session, Some(vec![id])).await?;
+    let figures = counters::figures(session, vec![id]).await?;
     if figures.first().is_some_and(|of| of.counts.iter().sum::<i64>() <= COUNTED) {
         let rows = session.query(Sql::RepairCounts, params![id]).await?;
         changed =

@@ -8,7 +8,7 @@ use queuekit_core::queue::{
 use queuekit_core::{QueueName, Result, Status, Timestamp};
 use redis::Value;
 
-use super::workers;
+use super::worker_counts;
 use crate::RedisStore;
 use crate::codec::{array_of, bytes_of, number_of};
 use crate::error::unreadable;
@@ -56,8 +56,7 @@ struct OfKeys {
 impl RedisStore {
     /// The queues with these names that exist.
     pub(crate) async fn queues_shown(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
-        let workers = workers(self, "list_queues").await?;
-        let workers = WorkerCounts::of(workers.iter().map(|worker| &worker.beat));
+        let workers = worker_counts(self).await?;
         let mut queues = Vec::with_capacity(names.len());
         for names in names.chunks(AT_ONCE) {
             let shown = names.iter().map(|name| self.queue_shown(name, &workers));
@@ -84,11 +83,7 @@ impl RedisStore {
 
     /// None for a queue that is in the set of all and does not exist: its first job is about to be
     /// stored, or it was removed meanwhile.
-    async fn queue_shown(
-        &self,
-        name: &QueueName,
-        workers: &WorkerCounts<'_>,
-    ) -> Result<Option<Queue>> {
+    async fn queue_shown(&self, name: &QueueName, workers: &WorkerCounts) -> Result<Option<Queue>> {
         let Some(figures) = self.figures(name).await? else { return Ok(None) };
         let mut queue = Queue::empty(name.clone(), figures.settings.clone(), figures.now);
         let (of_keys, exact) = match figures.keyed {

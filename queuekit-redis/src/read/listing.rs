@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::mem::take;
+use std::ops::Bound;
 use std::time::{Duration, Instant};
 
 use queuekit_core::backend::{AnswerBytes, Listed};
@@ -70,7 +71,12 @@ impl RedisStore {
         };
         let mut queues = match &filter.queue {
             Some(queue) => vec![queue.clone()],
-            None => self.all_queues().await?,
+            None => {
+                let from = position.as_ref().map(|position| &position.queue);
+                // The page ends at the last of them, if not before.
+                self.queues_from(from.map_or(Bound::Unbounded, Bound::Included), SCRIPTS + 1)
+                    .await?
+            }
         };
         queues.retain(|queue| position.as_ref().is_none_or(|position| *queue >= position.queue));
         for queue in queues {

@@ -7,4 +7,5 @@ mod view;
 mod why;
 mod workers;
 
-pub(crate) use workers::{StoredBeat, find_worker, workers};
+pub(crate) use workers::{StoredBeat, find_worker, list_workers};
+use workers::{any_worker, worker_counts};

@@ -1,10 +1,10 @@
 //! Why a job is not running (contract R6.9).
 
-use queuekit_core::capability::{Why, WhyFacts};
+use queuekit_core::capability::{Beat, Why, WhyFacts};
 use queuekit_core::{Job, JobId, Result};
 
+use super::any_worker;
 use super::view::Shown;
-use super::workers;
 use crate::RedisStore;
 use crate::codec::{array_of, bytes_of, job_id};
 use crate::error::unreadable;
@@ -21,8 +21,8 @@ impl RedisStore {
             return Ok(None);
         };
         let paused = self.settings_of(&job.queue).await?.paused;
-        let workers = workers(self, "why").await?;
-        let has_live_worker = workers.iter().any(|one| one.beat.serves(&job.queue, &job.kind));
+        let serves = |beat: &Beat| beat.serves(&job.queue, &job.kind);
+        let has_live_worker = any_worker(self, serves).await?;
         let mut why = Why::of(WhyFacts { job: &job, now, overdue, paused, has_live_worker });
         match &mut why {
             Why::Blocked { behind, .. } => {

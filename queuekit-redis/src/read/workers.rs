@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, Served, WorkerInfo};
-use queuekit_core::{Kind, LeaseTtl, QueueName, Result, Timestamp, WorkerId};
+use queuekit_core::capability::{Beat, Served, WorkerInfo, WorkerPage};
+use queuekit_core::limits::ANSWER_BYTES;
+use queuekit_core::queue::WorkerCounts;
+use queuekit_core::{Kind, LeaseTtl, PageSize, QueueName, Result, Timestamp, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::RedisStore;
@@ -54,41 +56,77 @@ impl StoredBeat {
     }
 }
 
-/// The live workers, by id. Skips a beat that cannot be read.
-pub(crate) async fn workers(
+/// A page of the live workers, by id. Skips a beat that cannot be read.
+pub(crate) async fn list_workers(
     store: &RedisStore,
     operation: &'static str,
-) -> Result<Vec<WorkerInfo>> {
-    listed(store, operation, Vec::new()).await
+    after: Option<&WorkerId>,
+    limit: PageSize,
+) -> Result<WorkerPage> {
+    let after = after.map_or("", WorkerId::as_str);
+    let numbers = [limit.get(), ANSWER_BYTES].map(|number| number.to_string().into_bytes());
+    let [most, most_bytes] = numbers;
+    read(store, operation, vec![b"a".to_vec(), after.into(), most, most_bytes]).await
 }
 
 pub(crate) async fn find_worker(store: &RedisStore, id: &WorkerId) -> Result<Option<WorkerInfo>> {
-    Ok(listed(store, "find_worker", vec![id.as_str().into()]).await?.pop())
+    let args = vec![b"n".to_vec(), id.as_str().into()];
+    Ok(read(store, "find_worker", args).await?.workers.pop())
 }
 
-async fn listed(
+/// How many live workers serve each queue.
+pub(super) async fn worker_counts(store: &RedisStore) -> Result<WorkerCounts> {
+    let (mut counts, mut after) = (WorkerCounts::default(), None);
+    loop {
+        let page = list_workers(store, "list_queues", after.as_ref(), PageSize::MAX).await?;
+        page.workers.iter().for_each(|worker| counts.add(&worker.beat));
+        after = page.after;
+        if after.is_none() {
+            return Ok(counts);
+        }
+    }
+}
+
+/// Whether a live worker sent such a beat.
+pub(super) async fn any_worker(store: &RedisStore, is: impl Fn(&Beat) -> bool) -> Result<bool> {
+    let mut after = None;
+    loop {
+        let page = list_workers(store, "why", after.as_ref(), PageSize::MAX).await?;
+        let found = page.workers.iter().any(|worker| is(&worker.beat));
+        after = page.after;
+        if found || after.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+async fn read(
     store: &RedisStore,
     operation: &'static str,
     args: Vec<Vec<u8>>,
-) -> Result<Vec<WorkerInfo>> {
+) -> Result<WorkerPage> {
     let keys = vec![store.shared.keyspace.workers()];
     let request = Request::Script { script: Lua::Workers, keys, args };
     let answer = store.call(operation, Call::Read, request).await?;
-    let mut parts = array_of(answer).ok_or_else(|| unreadable("the workers"))?.into_iter();
-    let now = parts.next().and_then(number_of).ok_or_else(|| unreadable("the workers"))?;
+    let broken = || unreadable("the workers");
+    let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
+    let now = parts.next().and_then(number_of).ok_or_else(broken)?;
     let now = Timestamp::from_millis(now);
-    let mut workers = Vec::new();
+    let after = parts.next().and_then(bytes_of).ok_or_else(broken)?;
+    let mut page = WorkerPage { workers: Vec::new(), after: worker_id(after) };
     while let (Some(id), Some(at), Some(said)) = (parts.next(), parts.next(), parts.next()) {
-        let id = bytes_of(id).and_then(|id| WorkerId::new(String::from_utf8(id).ok()?).ok());
         let said = bytes_of(said).and_then(|said| serde_json::from_slice(&said).ok());
         let (Some(id), Some(at), Some(said)): (_, _, Option<StoredBeat>) =
-            (id, number_of(at), said)
+            (bytes_of(id).and_then(worker_id), number_of(at), said)
         else {
             continue;
         };
         let age = now.since(Timestamp::from_millis(at));
-        workers.push(WorkerInfo::new(said.beat(id), age));
+        page.workers.push(WorkerInfo::new(said.beat(id), age));
     }
-    workers.sort_by(|one, other| one.beat.id.cmp(&other.beat.id));
-    Ok(workers)
+    Ok(page)
+}
+
+fn worker_id(bytes: Vec<u8>) -> Option<WorkerId> {
+    WorkerId::new(String::from_utf8(bytes).ok()?).ok()
 }

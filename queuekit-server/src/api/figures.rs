@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use queuekit::queues::Queue;
+use queuekit::store::BackendExt;
 use queuekit::workers::WorkerInfo;
 use queuekit::{Client, Error, ErrorKind, Result};
 use tokio::sync::watch;
@@ -115,9 +116,9 @@ impl Shared {
     async fn read(&self) -> Result<Arc<Figures>> {
         let store = self.client.backend();
         let reading = async {
-            let queues = store.list_queues().await?;
+            let queues = store.all_queues().await?;
             let workers = match store.capabilities().leases {
-                Some(leases) => leases.list_workers().await?,
+                Some(leases) => leases.all_workers().await?,
                 None => Vec::new(),
             };
             Ok(Arc::new(Figures { queues, workers, fingerprints: OnceLock::new() }))

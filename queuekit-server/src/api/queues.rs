@@ -5,9 +5,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::QueueName;
+use queuekit::jobs::PageSize;
 use queuekit::queues::{Queue, QueuePatch};
-use serde::Serialize;
-use utoipa::ToSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::app::App;
 use super::audit::{audited, json};
@@ -17,26 +18,45 @@ use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::{AdminScope, Caller, Json, Problem, Scope, response_budget};
 use crate::wire::{PatchBody, QueueForm, SettingsBody};
 
-/// All queues.
+/// A page of queues.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Queues)]
 pub(super) struct QueuesBody {
     #[schema(value_type = Vec<QueueForm>)]
     queues: Vec<Queue>,
+    /// Send it as `after` for the next page; missing on the last page.
+    #[schema(value_type = Option<String>)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<QueueName>,
 }
 
-/// Lists all queues with their figures.
+/// The start of a page, and how many queues it has at most.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct QueuesQuery {
+    /// `after` of the previous page: queues behind this name.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    after: Option<String>,
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<usize>,
+}
+
+/// Lists queues by name with their figures, a page at a time.
 #[utoipa::path(
-    get, path = "/v1/queues", tag = "queues", security(("key" = [])),
-    responses((status = 200, description = "By name.", body = QueuesBody))
+    get, path = "/v1/queues", tag = "queues", security(("key" = [])), params(QueuesQuery),
+    responses((status = 200, description = "A page.", body = QueuesBody))
 )]
 pub(super) async fn list_queues(
     State(app): State<App>,
     caller: Caller,
+    Params(query): Params<QueuesQuery>,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
+    let after = query.after.map(QueueName::new).transpose()?;
+    let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
     let budget = app.budget(&caller).await?;
-    let body = QueuesBody { queues: figures(&app, &caller).await? };
+    let body = page_of_queues(&app, &caller, after, limit).await?;
     response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
 }
 
@@ -150,11 +170,39 @@ pub(super) async fn remove_queue(
     audited(&here, &caller, "remove", target, removing).await
 }
 
-/// The figures of the queues that the caller may see.
-pub(super) async fn figures(app: &App, caller: &Caller) -> Result<Vec<Queue>, Problem> {
-    let mut queues = app.store().list_queues().await?;
-    queues.retain(|queue| caller.sees_queue(queue.name.as_str()));
-    Ok(queues)
+/// A page of the queues that the caller may see. It ends only at such a queue, because `after`
+/// names it. The store is not asked for queues that the caller's key cannot be for.
+async fn page_of_queues(
+    app: &App,
+    caller: &Caller,
+    mut after: Option<QueueName>,
+    limit: PageSize,
+) -> Result<QueuesBody, Problem> {
+    let mut queues: Vec<Queue> = Vec::new();
+    let last = |queues: &[Queue]| queues.last().map(|last| last.name.clone());
+    while let Some(from) = caller.next_seen(after) {
+        let page = app.store().list_queues(from.as_ref(), limit).await?;
+        for queue in page.queues {
+            if !caller.sees_queue(queue.name.as_str()) {
+                continue;
+            }
+            if queues.len() == limit.get() {
+                let after = last(&queues);
+                return Ok(QueuesBody { queues, after });
+            }
+            queues.push(queue);
+        }
+        // Whether a restricted key may see more, only further queues of the store show.
+        if queues.len() == limit.get() && !caller.is_bound() {
+            let after = page.after.and_then(|_| last(&queues));
+            return Ok(QueuesBody { queues, after });
+        }
+        after = page.after;
+        if after.is_none() {
+            break;
+        }
+    }
+    Ok(QueuesBody { queues, after: None })
 }
 
 async fn change(

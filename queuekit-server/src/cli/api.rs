@@ -3,6 +3,7 @@
 
 mod connect;
 mod local;
+mod pages;
 mod remote;
 
 use anyhow::Result;

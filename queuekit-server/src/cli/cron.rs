@@ -9,7 +9,6 @@ use clap::{ArgGroup, Args, Subcommand};
 use queuekit::QueueName;
 use queuekit::jobs::Kind;
 use queuekit::schedules::{CatchUp, Overlap, ScheduleName};
-use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -127,12 +126,6 @@ Examples:
 An expression that never matches is refused. `queuekit serve`, `queuekit work` and all other workers
 enqueue the jobs that are due.";
 
-#[derive(Deserialize)]
-struct Page {
-    schedules: Vec<Box<RawValue>>,
-    after: Option<String>,
-}
-
 impl Cron {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
@@ -167,16 +160,7 @@ async fn turn(api: &Api, name: &ScheduleName, action: &str, output: Output) -> R
 }
 
 async fn list(api: &Api, output: Output) -> Result<()> {
-    let (mut schedules, mut after) = (Vec::new(), None::<String>);
-    loop {
-        let query: Vec<_> = after.iter().map(|after| ("after", after)).collect();
-        let page: Page = api.find("/v1/schedules", &query).await?.read()?;
-        schedules.extend(page.schedules);
-        after = page.after;
-        if after.is_none() {
-            break;
-        }
-    }
+    let schedules = api.all("/v1/schedules", "schedules").await?;
     output.list(&schedules, table(&schedules)?)
 }
 

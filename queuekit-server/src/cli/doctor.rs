@@ -8,7 +8,7 @@ use clap::Args;
 use queuekit::jobs::JobFilter;
 use queuekit::queues::Queue;
 use queuekit::store::capability::{Durability, Finding, ScheduleQuery, Severity};
-use queuekit::store::{Backend, Clock, SystemClock};
+use queuekit::store::{Backend, BackendExt, Clock, SystemClock};
 use queuekit::{ErrorKind, Status, Timestamp};
 use serde::Serialize;
 
@@ -200,7 +200,7 @@ impl Report {
     }
 
     async fn examine_queues(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
-        for queue in &store.list_queues().await? {
+        for queue in &store.all_queues().await? {
             self.examine_queue(queue);
             self.examine_dead(store, queue).await?;
         }

@@ -16,7 +16,8 @@ use super::exit::Exit;
 use super::output::Output;
 use super::queue;
 use super::retry::Retry;
-use crate::wire::WorkersBody;
+use super::worker;
+use crate::wire::WorkerBody;
 
 const BETWEEN: Duration = Duration::from_secs(1);
 /// Moves the cursor to the top left, and clears the screen below it.
@@ -67,7 +68,11 @@ struct Figures {
 
 async fn told(api: &Api, output: Output) -> Result<String> {
     let queues = queue::rows(&queue::all(api).await?)?;
-    let WorkersBody { workers } = api.get("/v1/workers").await?.read()?;
+    let workers = worker::all(api).await?;
+    let workers: Vec<WorkerBody> = workers
+        .iter()
+        .map(|worker| serde_json::from_str(worker.get()))
+        .collect::<Result<_, _>>()?;
     let jobs = Status::ALL.iter().map(|status| {
         let name = status.as_str();
         (name, queues.iter().map(|queue| queue::value(queue, *status)).sum())

@@ -6,7 +6,6 @@ use anyhow::Result;
 use axum::http::Method;
 use clap::{Args, Subcommand};
 use queuekit::workers::WorkerId;
-use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -35,11 +34,6 @@ pub(crate) struct Remove {
     id: WorkerId,
 }
 
-#[derive(Deserialize)]
-struct Workers {
-    workers: Vec<Box<RawValue>>,
-}
-
 impl Worker {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
@@ -52,8 +46,13 @@ impl Worker {
     }
 }
 
+/// All workers, as the server answered them.
+pub(super) async fn all(api: &Api) -> Result<Vec<Box<RawValue>>> {
+    api.all("/v1/workers?limit=1000", "workers").await
+}
+
 async fn list(api: &Api, output: Output) -> Result<()> {
-    let Workers { workers } = api.get("/v1/workers").await?.read()?;
+    let workers = all(api).await?;
     output.list(&workers, table(&workers)?)
 }
 

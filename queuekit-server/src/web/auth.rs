@@ -183,6 +183,15 @@ impl Caller {
         self.entry().is_none_or(|key| key.sees_queue(queue))
     }
 
+    /// The name behind which the next queue is that the caller may see, among those behind `after`.
+    /// None if there is no such queue.
+    pub(crate) fn next_seen(&self, after: Option<QueueName>) -> Option<Option<QueueName>> {
+        match self.entry() {
+            Some(key) => key.next_seen(after),
+            None => Some(after),
+        }
+    }
+
     pub(crate) fn sees_kind(&self, kind: &str) -> bool {
         self.entry().is_none_or(|key| key.sees_kind(kind))
     }

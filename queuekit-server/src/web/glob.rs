@@ -13,6 +13,16 @@ const LONGEST: usize = 128;
 pub(crate) struct Glob(String);
 
 impl Glob {
+    /// The text with which every name begins that it matches.
+    pub(super) fn prefix(&self) -> &str {
+        self.0.split('*').next().unwrap_or_default()
+    }
+
+    /// Whether it matches one name only.
+    pub(super) fn is_name(&self) -> bool {
+        !self.0.contains('*')
+    }
+
     pub(crate) fn matches(&self, name: &str) -> bool {
         let mut parts = self.0.split('*');
         // `split` returns at least one part.

@@ -24,6 +24,7 @@ mod required_scope;
 mod resizable_semaphore;
 pub(crate) mod response_budget;
 pub(crate) mod schedule_rates;
+mod seen_queues;
 
 pub(crate) use auth::Caller;
 pub(crate) use json::Json;

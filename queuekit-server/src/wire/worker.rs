@@ -3,11 +3,14 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The workers that have sent a beat recently.
+/// A page of the workers that have sent a beat recently, by id.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = Workers)]
 pub(crate) struct WorkersBody {
     pub(crate) workers: Vec<WorkerBody>,
+    /// Send it as `after` for the next page; missing on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) after: Option<String>,
 }
 
 /// A listed worker.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use queuekit_core::backend::{PageSize, QueuePage};
 use queuekit_core::limits::EXACT_COUNT;
-use queuekit_core::queue::{Count, Counts, HealthInput, Queue, WorkerCounts, health};
+use queuekit_core::queue::{Count, Counts, HealthInput, Queue, health};
 use queuekit_core::{QueueName, Result, State, Status, Timestamp};
 use rusqlite::params;
 
@@ -25,9 +26,17 @@ struct Waiting {
 }
 
 impl Step<'_> {
-    pub(crate) fn list_queues(&mut self) -> Result<Vec<Queue>> {
-        let queues = self.all_queues()?;
-        self.show(queues)
+    pub(crate) fn list_queues(
+        &mut self,
+        after: Option<&QueueName>,
+        limit: PageSize,
+    ) -> Result<QueuePage> {
+        let from = after.map_or("", QueueName::as_str);
+        let mut rows = self.queues_from(from, false, limit.get() + 1)?;
+        let is_last = rows.len() <= limit.get();
+        rows.truncate(limit.get());
+        let after = rows.last().filter(|_| !is_last).map(|row| row.name.clone());
+        Ok(QueuePage { queues: self.show(rows)?, after })
     }
 
     pub(crate) fn find_queues(&mut self, names: &[QueueName]) -> Result<Vec<Queue>> {
@@ -38,8 +47,7 @@ impl Step<'_> {
     }
 
     fn show(&mut self, queues: Vec<QueueRow>) -> Result<Vec<Queue>> {
-        let workers = self.list_workers()?;
-        let counts = WorkerCounts::of(workers.iter().map(|worker| &worker.beat));
+        let counts = self.worker_counts()?;
         let mut listed = Vec::with_capacity(queues.len());
         for row in queues {
             let workers = counts.serving(&row.name);

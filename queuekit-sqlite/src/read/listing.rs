@@ -96,7 +96,7 @@ impl Step<'_> {
     ) -> Result<Vec<QueueRow>> {
         let from = position.map_or("", |position| position.queue.as_str());
         let Some(name) = &filter.queue else {
-            return self.queues_from(from, QUEUES + 1);
+            return self.queues_from(from, true, QUEUES + 1);
         };
         let queue = self.queue_row(name)?.filter(|queue| queue.name.as_str() >= from);
         Ok(queue.into_iter().collect())

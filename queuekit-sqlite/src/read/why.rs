@@ -21,13 +21,13 @@ impl Step<'_> {
         let status = self.status(&record, &mut Frontiers::default())?;
         let job = self.view(&record, status)?;
         let overdue = record.lease_expires_at.map(|at| self.now.since(at)).unwrap_or_default();
-        let workers = self.list_workers()?;
+        let served = self.any_worker(|beat| beat.serves(&job.queue, &job.kind))?;
         let mut why = Why::of(WhyFacts {
             job: &job,
             now: self.now,
             overdue,
             paused: self.queue_at(at).settings.paused,
-            has_live_worker: workers.iter().any(|one| one.beat.serves(&job.queue, &job.kind)),
+            has_live_worker: served,
         });
         match &mut why {
             Why::Blocked { behind, .. } => *behind = self.blocker(at, &record)?,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, Served, WorkerInfo};
+use queuekit_core::backend::{AnswerBytes, PageSize};
+use queuekit_core::capability::{Beat, Served, WorkerInfo, WorkerPage};
+use queuekit_core::queue::WorkerCounts;
 use queuekit_core::{LeaseTtl, Result, Timestamp, WorkerId};
 use rusqlite::{Row, params};
 
@@ -13,11 +15,46 @@ use crate::step::Step;
 
 impl Step<'_> {
     /// Skips a row that cannot be read as a worker.
-    pub(crate) fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+    pub(crate) fn list_workers(
+        &self,
+        after: Option<&WorkerId>,
+        limit: PageSize,
+    ) -> Result<WorkerPage> {
+        let (mut page, mut bytes) = (WorkerPage::default(), AnswerBytes::default());
+        self.each_worker(after, |worker| page.take(limit, &mut bytes, worker))?;
+        Ok(page)
+    }
+
+    /// Whether a live worker sent such a beat.
+    pub(crate) fn any_worker(&self, is: impl Fn(&Beat) -> bool) -> Result<bool> {
+        let mut found = false;
+        self.each_worker(None, |worker| {
+            found = is(&worker.beat);
+            !found
+        })?;
+        Ok(found)
+    }
+
+    pub(crate) fn worker_counts(&self) -> Result<WorkerCounts> {
+        let mut counts = WorkerCounts::default();
+        self.each_worker(None, |worker| {
+            counts.add(&worker.beat);
+            true
+        })?;
+        Ok(counts)
+    }
+
+    /// Reads the live workers by id, until `take` refuses one.
+    fn each_worker(
+        &self,
+        after: Option<&WorkerId>,
+        mut take: impl FnMut(WorkerInfo) -> bool,
+    ) -> Result<()> {
         let now = self.now;
-        let read = |row: &Row<'_>, at: &WorkerColumns| worker(row, at, now);
-        let workers = self.rows(WORKERS, [now.as_millis()], read)?;
-        Ok(workers.into_iter().flatten().collect())
+        let after = after.map_or("", WorkerId::as_str);
+        self.rows_while(WORKERS, params![now.as_millis(), after], |row, at: &WorkerColumns| {
+            Ok(worker(row, at, now)?.is_none_or(&mut take))
+        })
     }
 
     pub(crate) fn find_worker(&self, id: &WorkerId) -> Result<Option<WorkerInfo>> {

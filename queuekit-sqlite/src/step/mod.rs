@@ -178,15 +178,14 @@ impl<'c> Step<'c> {
         &self.queues[at]
     }
 
-    /// Every queue, by name.
-    pub(crate) fn all_queues(&self) -> Result<Vec<QueueRow>> {
-        self.queues_from("", usize::MAX)
-    }
-
-    /// Some queues by name, from this one on.
-    pub(crate) fn queues_from(&self, first: &str, most: usize) -> Result<Vec<QueueRow>> {
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let queues = self.rows(QUEUES, params![first, most], QueueRow::read)?;
+    /// At most `most` queues by name, from this one on.
+    pub(crate) fn queues_from(
+        &self,
+        name: &str,
+        is_among: bool,
+        most: usize,
+    ) -> Result<Vec<QueueRow>> {
+        let queues = self.rows(QUEUES, params![name, is_among, most], QueueRow::read)?;
         Ok(queues.into_iter().flatten().collect())
     }
 

@@ -27,7 +27,7 @@ impl Step<'_> {
     /// One step of retention, from this queue on. Returns the queue with which the next step
     /// begins, if there are more.
     pub(crate) fn prune(&mut self, first: &str) -> Result<(UpkeepReport, Option<QueueName>)> {
-        let mut queues = self.queues_from(first, QUEUES + 1)?;
+        let mut queues = self.queues_from(first, true, QUEUES + 1)?;
         let mut next = (queues.len() > QUEUES).then(|| queues.pop()).flatten().map(|of| of.name);
         let mut removed = 0;
         for queue in self.touch(queues) {

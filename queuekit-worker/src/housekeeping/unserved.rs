@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use queuekit_core::queue::Queue;
 use queuekit_core::retry::{chance, jittered};
-use queuekit_core::{Backend, QueueName, Result, Status};
+use queuekit_core::{Backend, BackendExt, QueueName, Result, Status};
 use tokio_util::sync::CancellationToken;
 
 use crate::state::shared::Shared;
@@ -50,7 +50,7 @@ struct Unserved {
 impl Unserved {
     /// The queues that are unserved and not yet named, each with the number of its ready jobs.
     async fn look(&mut self, store: &dyn Backend) -> Result<Vec<(QueueName, u64)>> {
-        let queues = store.list_queues().await?;
+        let queues = store.all_queues().await?;
         let mut found: Vec<(QueueName, u64)> = Vec::new();
         for queue in queues.into_iter().filter(is_unserved) {
             if self.named.len() < NAMED && self.named.insert(queue.name.clone()) {

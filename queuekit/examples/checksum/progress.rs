@@ -73,9 +73,9 @@ impl Progress {
     }
 
     async fn count(&self) -> queuekit::Result<Counts> {
-        let queues = self.client.backend().list_queues().await?;
+        let queue = self.client.queues().get(self.queue.clone()).await?;
         let mut counts = Counts::default();
-        if let Some(queue) = queues.iter().find(|queue| queue.name == self.queue) {
+        if let Some(queue) = queue {
             for state in State::ALL {
                 let jobs = queue.counts.of_state(state).value;
                 if state.is_terminal() { counts.ended += jobs } else { counts.open += jobs }

@@ -34,8 +34,8 @@ impl RunQueue {
     pub(crate) async fn open(client: &Client, root: &Path) -> Result<Self> {
         let directory = &sha256(root.as_os_str().as_encoded_bytes())[..16];
         let prefix = format!("checksum-{directory}-");
-        let queues = client.queues().list().await?;
-        let runs = queues.iter().filter(|queue| queue.name.as_str().starts_with(&prefix));
+        let page = client.queues().list(Some(&QueueName::new(&prefix)?), 100).await?;
+        let runs = page.queues.iter().filter(|queue| queue.name.as_str().starts_with(&prefix));
         let (unfinished, finished): (Vec<&Queue>, Vec<_>) = runs.partition(|run| keeps_all(run));
         if let Some(run) = unfinished.first() {
             return Ok(Self { name: run.name.clone(), resumed: Some(ended(run)) });

@@ -1,12 +1,15 @@
 //! The ten operations.
 
+use std::ops::Bound::{Excluded, Unbounded};
+
+use queuekit_core::backend::QueuePage;
 use queuekit_core::capability::{Admin, Leases};
 use queuekit_core::lifecycle::{self, Record};
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{
     Ack, AckOutcome, Backend, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome, Error,
-    ErrorKind, Job, JobFilter, JobId, Limits, Nack, NackOutcome, NewJob, Page, Queue, Reserve,
-    Reserved, Result, State, Timestamp, async_trait,
+    ErrorKind, Job, JobFilter, JobId, Limits, Nack, NackOutcome, NewJob, Page, PageSize, Queue,
+    QueueName, Reserve, Reserved, Result, State, Timestamp, async_trait,
 };
 
 use crate::JsonStore;
@@ -49,9 +52,15 @@ impl Backend for JsonStore {
         })
     }
 
-    async fn list_queues(&self) -> Result<Vec<Queue>> {
+    async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
         self.step("list_queues", |data| {
-            Ok(data.queues.keys().filter_map(|name| data.figures(name)).collect())
+            let from = (after.map_or(Unbounded, Excluded), Unbounded);
+            let mut names = data.queues.range::<QueueName, _>(from).map(|(name, _)| name);
+            let page = names.by_ref().take(limit.get());
+            let queues: Vec<Queue> = page.filter_map(|name| data.figures(name)).collect();
+            let last = queues.last().filter(|_| names.next().is_some());
+            let after = last.map(|queue| queue.name.clone());
+            Ok(QueuePage { queues, after })
         })
     }
 

@@ -1,8 +1,13 @@
 //! The capability `Leases`: with it a worker runs on the store (R3.7 to R3.9).
 
-use queuekit_core::capability::{Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo};
+use std::ops::Bound::{Excluded, Unbounded};
+
+use queuekit_core::backend::AnswerBytes;
+use queuekit_core::capability::{
+    Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo, WorkerPage,
+};
 use queuekit_core::lifecycle::Transition;
-use queuekit_core::{LeaseToken, LeaseTtl, Limits, Result, Timestamp, WorkerId, async_trait};
+use queuekit_core::{LeaseToken, LeaseTtl, Limits, PageSize, Result, WorkerId, async_trait};
 
 use crate::JsonStore;
 use crate::data::Data;
@@ -29,13 +34,19 @@ impl Leases for JsonStore {
         })
     }
 
-    async fn list_workers(&self) -> Result<Vec<WorkerInfo>> {
+    async fn list_workers(&self, after: Option<&WorkerId>, limit: PageSize) -> Result<WorkerPage> {
         self.step("list_workers", |data| {
             let now = data.now;
-            let live = data.workers.values().filter(|(beat, at)| beat.is_listed(*at, now));
-            let info =
-                |(beat, at): &(Beat, Timestamp)| WorkerInfo::new(beat.clone(), now.since(*at));
-            Ok(live.map(info).collect())
+            let from = (after.map_or(Unbounded, Excluded), Unbounded);
+            let stored = data.workers.range::<WorkerId, _>(from).map(|(_, worker)| worker);
+            let (mut page, mut bytes) = (WorkerPage::default(), AnswerBytes::default());
+            for (beat, at) in stored.filter(|(beat, at)| beat.is_listed(*at, now)) {
+                let live = WorkerInfo::new(beat.clone(), now.since(*at));
+                if !page.take(limit, &mut bytes, live) {
+                    break;
+                }
+            }
+            Ok(page)
         })
     }
 }

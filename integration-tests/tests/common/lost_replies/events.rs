@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use queuekit_conformance::kit::{consumer, deliveries_of};
 use queuekit_core::capability::EmitOutcome;
 use queuekit_core::event::{Consumers, Replay, ReplayFrom};
-use queuekit_core::{Backend, Bytes, Client, EventDraft, SubscriptionDraft};
+use queuekit_core::{Backend, BackendExt, Bytes, Client, EventDraft, SubscriptionDraft};
 
 use super::super::store_fixture::all_jobs;
 use super::{Lossy, LossyStage};
@@ -31,7 +31,7 @@ pub(crate) async fn r14_2_an_emit_whose_reply_was_lost_is_repeated<S: LossyStage
     let case = async |lossy: &Lossy<S>| {
         if !keeps_events(lossy) {
             // Nothing to ask it: any call that loses a reply ends the case.
-            let _ = lossy.call(lossy.store.list_queues()).await;
+            let _ = lossy.call(lossy.store.all_queues()).await;
             return;
         }
         let n = lossy.after.load(Ordering::Relaxed);
@@ -77,7 +77,7 @@ pub(crate) async fn r14_2_an_emit_whose_reply_was_lost_is_repeated<S: LossyStage
 pub(crate) async fn r14_5_a_replay_whose_reply_was_lost_is_repeated<S: LossyStage>(test: &str) {
     let case = async |lossy: &Lossy<S>| {
         if !keeps_events(lossy) {
-            let _ = lossy.call(lossy.store.list_queues()).await;
+            let _ = lossy.call(lossy.store.all_queues()).await;
             return;
         }
         let n = lossy.after.load(Ordering::Relaxed);

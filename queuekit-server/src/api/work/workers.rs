@@ -6,15 +6,16 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::QueueName;
-use queuekit::jobs::Kind;
+use queuekit::jobs::{Kind, PageSize};
+use queuekit::store::backend::AnswerBytes;
 use queuekit::workers::{Beat, Served, WorkerId, WorkerInfo};
 use serde::Deserialize;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::ttl;
 use crate::api::app::App;
 use crate::api::audit::audited;
-use crate::api::params::Named;
+use crate::api::params::{Named, Params};
 use crate::web::{Caller, Json, Problem, Scope, WorkScope, response_budget};
 use crate::wire::{WorkerBody, WorkersBody, bounded, millis};
 
@@ -86,21 +87,64 @@ pub(crate) async fn beat(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Lists the workers that have sent a beat recently.
+/// The start of a page, and how many workers it has at most.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WorkersQuery {
+    /// `after` of the previous page: workers behind this id.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    after: Option<String>,
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<usize>,
+}
+
+/// Lists the workers that have sent a beat recently by id, a page at a time.
 #[utoipa::path(
-    get, path = "/v1/workers", tag = "work", security(("key" = [])),
-    responses((status = 200, description = "By id.", body = WorkersBody))
+    get, path = "/v1/workers", tag = "work", security(("key" = [])), params(WorkersQuery),
+    responses((status = 200, description = "A page.", body = WorkersBody))
 )]
 pub(crate) async fn list_workers(
     State(app): State<App>,
     caller: Caller,
+    Params(query): Params<WorkersQuery>,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
+    let after = query.after.map(WorkerId::new).transpose()?;
+    let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
     let budget = app.budget(&caller).await?;
-    let workers = app.leases()?.list_workers().await?;
-    let workers = workers.into_iter().filter_map(|worker| WorkerBody::of(worker, &caller));
-    let body = WorkersBody { workers: workers.collect() };
+    let body = page_of_workers(&app, &caller, after, limit).await?;
     response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
+}
+
+/// A page of the workers that the caller may see. It ends only at such a worker, because `after`
+/// names it.
+async fn page_of_workers(
+    app: &App,
+    caller: &Caller,
+    mut after: Option<WorkerId>,
+    limit: PageSize,
+) -> Result<WorkersBody, Problem> {
+    let (mut workers, mut bytes) = (Vec::new(), AnswerBytes::default());
+    loop {
+        let page = app.leases()?.list_workers(after.as_ref(), limit).await?;
+        for worker in page.workers {
+            let size = worker.bytes();
+            let Some(body) = WorkerBody::of(worker, caller) else { continue };
+            if workers.len() == limit.get() || !bytes.admit(size) {
+                let after = workers.last().map(|last: &WorkerBody| last.id.clone());
+                return Ok(WorkersBody { workers, after });
+            }
+            workers.push(body);
+        }
+        after = page.after;
+        // Whether a restricted key may see more, only further workers of the store show.
+        let is_full = workers.len() == limit.get() && !caller.is_bound();
+        if after.is_none() || is_full {
+            let last = workers.last().filter(|_| after.is_some()).map(|last| last.id.clone());
+            return Ok(WorkersBody { workers, after: last });
+        }
+    }
 }
 
 /// Removes a worker from the list, as a worker does when it stops. One that still sends beats is

@@ -6,8 +6,8 @@ mod checks;
 use std::fmt;
 
 use queuekit::queues::Queue;
-use queuekit::store::Backend;
 use queuekit::store::capability::{Durability, Fact};
+use queuekit::store::{Backend, BackendExt};
 use serde::Serialize;
 
 use super::context::Context;
@@ -72,7 +72,7 @@ impl Checklist {
             seen.facts = inspect.facts().await.unwrap_or_default();
         }
         if let Some(store) = store {
-            seen.queues = store.list_queues().await.ok();
+            seen.queues = store.all_queues().await.ok();
         }
         let looked = |item: &Item| {
             let Item { name, what, setting, look } = *item;

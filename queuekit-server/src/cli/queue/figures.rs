@@ -6,7 +6,6 @@ use anstyle::AnsiColor;
 use anyhow::Result;
 use queuekit::queues::{Health, Queue};
 use queuekit::{QueueName, Status};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{path, settings};
@@ -14,11 +13,6 @@ use crate::cli::api::Api;
 use crate::cli::format::{or_dash, span};
 use crate::cli::output::Output;
 use crate::cli::table::{Cell, Table};
-
-#[derive(Deserialize)]
-struct Queues {
-    queues: Vec<Box<RawValue>>,
-}
 
 /// Statuses that have a column.
 const SHOWN: [Status; 7] = [
@@ -33,7 +27,7 @@ const SHOWN: [Status; 7] = [
 
 /// All queues, as the server answered them.
 pub(crate) async fn all(api: &Api) -> Result<Vec<Box<RawValue>>> {
-    Ok(api.get("/v1/queues").await?.read::<Queues>()?.queues)
+    api.all("/v1/queues?limit=1000", "queues").await
 }
 
 /// Shows all queues.

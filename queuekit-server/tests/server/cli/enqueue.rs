@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use queuekit::queues::QueuePatch;
+use queuekit::store::BackendExt;
 use queuekit::{Priority, QueueName, Status};
 
 use crate::sandbox::Sandbox;
@@ -111,6 +112,6 @@ async fn a_reader_that_has_gone_away_is_no_failure_and_all_are_stored() {
     let output = command.stdout(writer).stderr(Stdio::piped()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.as_str()), (Some(0), ""));
-    let queues = sandbox.store("queuekit.db").await.backend().list_queues().await.unwrap();
+    let queues = sandbox.store("queuekit.db").await.backend().all_queues().await.unwrap();
     assert_eq!(queues[0].counts.get(Status::Ready).value, 1001);
 }

@@ -74,6 +74,41 @@ fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
     assert_eq!(count(by("acme", "GET", "/v1/schedules").send(), "schedules"), 0);
 }
 
+/// Guard: a page ends at a queue that the key sees, and has no `after` if only others follow.
+#[test]
+fn s11_pages_of_queues_and_workers_do_not_tell_a_bound_key_of_others() {
+    let server = guarded();
+    let own: Vec<String> = (0..3).map(|number| format!("acme.{number}")).collect();
+    let others: Vec<String> = (0..4).map(|number| format!("acme{number}")).collect();
+    let more = ["a".to_owned(), "acme-x".to_owned(), "z".to_owned()];
+    for name in own.iter().chain(&others).chain(&more) {
+        let job = json!({"kind": "t", "queue": name});
+        server.ask("POST", "/v1/jobs").key(&secret("admin")).json(&job).expect(201);
+        let beat = json!({
+            "id": name, "name": "w", "queues": [name], "kinds": [], "slots": 1, "running": 0,
+            "ttl_ms": 600_000,
+        });
+        server.ask("POST", "/v1/beat").key(&secret("admin")).json(&beat).expect(204);
+    }
+    for (path, items, key) in [("/v1/queues", "queues", "name"), ("/v1/workers", "workers", "id")] {
+        for limit in [1, 2, 3, 100] {
+            let (mut after, mut listed, mut pages) = (String::new(), Vec::new(), 0);
+            loop {
+                let ask = server.get(&format!("{path}?limit={limit}{after}"));
+                let page = ask.key(&secret("acme")).send().expect(200).value();
+                let shown = page[items].as_array().unwrap();
+                listed.extend(shown.iter().map(|item| item[key].as_str().unwrap().to_owned()));
+                pages += 1;
+                let Some(last) = page["after"].as_str() else { break };
+                assert!(own.iter().any(|name| name == last), "{path} tells of {last}");
+                after = format!("&after={last}");
+            }
+            assert_eq!(listed, own, "{path}");
+            assert_eq!(pages, own.len().div_ceil(limit), "{path}, {limit} a page");
+        }
+    }
+}
+
 #[test]
 fn s11_a_bound_key_does_not_speak_for_workers_of_others() {
     let server = guarded();

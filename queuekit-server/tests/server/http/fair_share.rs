@@ -134,6 +134,26 @@ fn s6_a_page_of_large_events_or_schedules_ends_by_bytes_and_has_a_cursor() {
     assert_eq!(read_out(&server, "/v1/schedules", "schedules", "after"), (21, 3));
 }
 
+/// Guard: the bytes of workers are counted before a store reads them, and again as they are shown.
+#[test]
+fn s6_a_page_of_workers_with_many_names_ends_by_bytes_and_has_an_id() {
+    const WORKERS: usize = 340;
+    let server = guarded();
+    let names =
+        |of: char| -> Vec<String> { (0..100).map(|number| format!("{of}{number:0127}")).collect() };
+    let mut beat = json!({
+        "name": "w", "queues": names('q'), "kinds": names('k'), "slots": 1, "running": 0,
+        "ttl_ms": 600_000,
+    });
+    for number in 0..WORKERS {
+        beat["id"] = json!(format!("w{number:03}"));
+        by(&server, "admin", "POST", "/v1/beat").json(&beat).expect(204);
+    }
+    // 8 MiB have room for 327 of them.
+    assert_eq!(read_out(&server, "/v1/workers?limit=1000", "workers", "after"), (WORKERS, 2));
+    assert_eq!(read_out(&server, "/v1/workers", "workers", "after"), (WORKERS, 4));
+}
+
 #[test]
 fn s11_a_bound_key_goes_on_behind_a_schedule_that_it_may_see() {
     let server = guarded();

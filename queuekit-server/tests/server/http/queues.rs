@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 on_every_store! {
     a_queue_is_listed_configured_and_removed,
+    queues_and_workers_are_listed_page_by_page,
     a_schedule_is_put_shown_run_and_deleted,
     a_schedule_that_is_wrong_is_refused_with_the_reason,
     events_reach_their_consumers_and_are_replayed,
@@ -50,6 +51,38 @@ fn a_queue_is_listed_configured_and_removed(server: &mut Server) {
         server.ask("PATCH", "/v1/queues/a").json(&wrong).problem(422, "invalid");
     }
     server.ask("POST", "/v1/queues/a%20b/pause").send().problem(422, "invalid");
+}
+
+fn queues_and_workers_are_listed_page_by_page(server: &mut Server) {
+    let names: Vec<String> = (0..7).map(|number| format!("q{number}")).collect();
+    for name in names.iter().rev() {
+        server.ask("POST", "/v1/jobs").json(&json!({"kind": "t", "queue": name})).expect(201);
+        let beat = json!({
+            "id": name, "name": "w", "queues": [name], "kinds": [], "slots": 1, "running": 0,
+            "ttl_ms": 600_000,
+        });
+        server.ask("POST", "/v1/beat").json(&beat).expect(204);
+    }
+    for (path, items, key) in [("/v1/queues", "queues", "name"), ("/v1/workers", "workers", "id")] {
+        for limit in [1, 3, 6, 7, 1000] {
+            let (mut after, mut listed) = (String::new(), Vec::new());
+            loop {
+                let page = server.get(&format!("{path}?limit={limit}{after}")).send().expect(200);
+                let page = page.value();
+                let shown = page[items].as_array().unwrap();
+                assert!(shown.len() <= limit, "{page}");
+                listed.extend(shown.iter().map(|item| item[key].as_str().unwrap().to_owned()));
+                let Some(last) = page["after"].as_str() else { break };
+                after = format!("&after={last}");
+            }
+            assert_eq!(listed, names, "{path}, {limit} a page");
+        }
+        assert_eq!(server.get(path).send().expect(200).value().get("after"), None);
+        for wrong in ["limit=0", "limit=1001", "limit=x", "after=a%20b", "after="] {
+            let reply = server.get(&format!("{path}?{wrong}")).send();
+            assert!([400, 422].contains(&reply.status), "{path}?{wrong}: {}", reply.status);
+        }
+    }
 }
 
 fn a_schedule_is_put_shown_run_and_deleted(server: &mut Server) {
