@@ -13,7 +13,7 @@ use crate::doubt::{reached_few, timed_out, told};
 use crate::error::{Class, Failure, Outcome, closed, panicked};
 use crate::keys::QueueKeys;
 use crate::node::Node;
-use crate::repeat::Call;
+use crate::repeat::{Call, is_worth_a_try};
 use crate::scripts::Lua;
 use crate::topology::Redirect;
 use crate::{RedisStore, Shared};
@@ -223,7 +223,8 @@ impl Shared {
                 Class::Lost => call != Call::Once || progress.doubt.is_none(),
             };
             let wait = retry::reconnect_delay(progress.tries, retry::chance());
-            if !again || Instant::now() + wait + self.worth_a_try() >= deadline {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !again || !is_worth_a_try(wait, left, self.op_timeout) {
                 return Err(told(failure, call, progress.doubt.is_some()));
             }
             last = Some(failure.error);
@@ -231,12 +232,6 @@ impl Shared {
             progress.redirects = 0;
             sleep(wait).await;
         }
-    }
-
-    /// The least time in which an attempt is begun after one that failed. With less, its answer
-    /// would likely come too late, and a call that was certainly not applied would end in doubt.
-    fn worth_a_try(&self) -> Duration {
-        self.op_timeout / 20
     }
 
     async fn masters_until(&self, deadline: Instant) -> Result<Vec<Arc<Node>>> {

@@ -8,8 +8,8 @@ use queuekit_conformance::kit::{build, draft, unique};
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::Migrations;
 use queuekit_core::{Backend, BackendExt, ErrorKind, Nack, NackKind};
-use queuekit_integration_tests::servers::OwnRedis;
-use queuekit_redis::RedisStore;
+use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy};
+use queuekit_redis::{RedisConfig, RedisStore};
 use redis::cmd;
 
 #[tokio::test]
@@ -116,6 +116,39 @@ async fn r11_2_the_queues_of_version_2_are_listed_after_the_migration() {
             );
             store.up().await.unwrap();
         }
+    }
+    stage.end().await;
+}
+
+/// R11.2: a migration leaves a version that another program has raised meanwhile.
+/// Guard: the version is set only if it is still the one that was read.
+#[tokio::test]
+async fn r11_2_a_version_that_was_raised_during_a_migration_stays() {
+    let test = this_test!();
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let version = format!("{}:version", stage.prefix);
+    let proxy = Proxy::start(&stage.server).await;
+    let config = RedisConfig::from_url(&proxy.url(&stage.url(""))).unwrap();
+    let store = RedisStore::connect_unchecked(config).await.unwrap();
+    for stored in ["2 2", ""] {
+        let () = stage.ask(cmd("DEL").arg(&version)).await;
+        if !stored.is_empty() {
+            let () = stage.ask(cmd("SET").arg(&version).arg(stored)).await;
+        }
+        store.status().await.unwrap();
+        proxy.set(Mode::Slow(Duration::from_millis(500)));
+        // The answers to reading the version and to sorting the queues; the version is set next.
+        let answers = if stored.is_empty() { "$-1\r\n" } else { "$3\r\n2 2\r\n" }.len() + 5;
+        let from = proxy.counts().to_client;
+        let raise = async {
+            proxy.until(|counts| counts.to_client >= from + answers as u64).await;
+            let () = stage.ask(cmd("SET").arg(&version).arg("9 9")).await;
+        };
+        let (migrated, ()) = tokio::join!(store.up(), raise);
+        proxy.set(Mode::Pass);
+        assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "9 9", "from `{stored}`");
+        let error = migrated.expect_err("a newer version");
+        assert_eq!(*error.kind(), ErrorKind::Unsupported, "{error}");
     }
     stage.end().await;
 }
