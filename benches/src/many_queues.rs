@@ -3,49 +3,62 @@
 use std::sync::Arc;
 
 use criterion::Criterion;
-use queuekit_core::{Backend, BackendExt, JobDraft, JobFilter, NewJob};
+use queuekit_core::{Backend, BackendExt, JobDraft, JobFilter, NewJob, PageSize, Status};
 
 use crate::BenchStore;
 use crate::setup::{CHUNK, group, runtime, scaled};
 
-/// A page of jobs of all queues, all queues, and a step of retention that finds nothing to remove,
-/// in a store whose jobs are one in each of 10,000 queues.
+/// Pages of jobs of all queues (by any status, and by one that no job has), pages of queues, all
+/// queues, and a step of retention that finds nothing to remove, in a store whose jobs are one in
+/// each of 10,000 queues.
 pub(crate) fn many_queues<S: BenchStore>(criterion: &mut Criterion) {
     let runtime = runtime();
     let queues = scaled(10_000);
     let mut opened = None;
     let mut group = group::<S>(criterion, &format!("{queues} queues"));
-    for call in [Call::PageOfJobs, Call::Queues, Call::Prune] {
-        group.bench_function(call.name(), |bencher| {
+    for (name, call) in CALLS {
+        group.bench_function(*name, |bencher| {
             let store = opened.get_or_insert_with(|| runtime.block_on(open_with::<S>(queues)));
             bencher.iter(|| runtime.block_on(call.make(store, queues)));
         });
     }
 }
 
+const CALLS: &[(&str, Call)] = &[
+    ("page of 20 jobs", Call::Jobs(20, None)),
+    ("page of 100 jobs", Call::Jobs(100, None)),
+    ("page of dead jobs", Call::Jobs(100, Some(Status::Dead))),
+    ("page of 20 queues", Call::Queues(20)),
+    ("page of 100 queues", Call::Queues(100)),
+    ("all queues", Call::AllQueues),
+    ("prune step", Call::Prune),
+];
+
 #[derive(Clone, Copy)]
 enum Call {
-    PageOfJobs,
-    Queues,
+    /// A page with at most this number of jobs, of this status or of any.
+    Jobs(usize, Option<Status>),
+    /// A page with at most this number of queues.
+    Queues(usize),
+    AllQueues,
     Prune,
 }
 
 impl Call {
-    fn name(self) -> &'static str {
-        match self {
-            Self::PageOfJobs => "page of 100 jobs",
-            Self::Queues => "all queues",
-            Self::Prune => "prune step",
-        }
-    }
-
     async fn make(self, store: &Arc<dyn Backend>, queues: usize) {
         match self {
-            Self::PageOfJobs => {
-                let page = store.list_jobs(&JobFilter::default()).await.expect("list_jobs");
-                assert!(!page.items.is_empty());
+            Self::Jobs(limit, status) => {
+                let filter = JobFilter::default().limit(limit);
+                let filter = status.into_iter().fold(filter, JobFilter::status);
+                let page = store.list_jobs(&filter).await.expect("list_jobs");
+                assert_eq!(page.items.is_empty(), status.is_some());
             }
-            Self::Queues => {
+            Self::Queues(limit) => {
+                let limit = PageSize::new(limit).expect("a size");
+                let page = store.list_queues(None, limit).await.expect("list_queues");
+                assert_eq!(page.queues.len(), limit.get().min(queues));
+            }
+            Self::AllQueues => {
                 let listed = store.all_queues().await.expect("list_queues");
                 assert_eq!(listed.len(), queues);
             }
