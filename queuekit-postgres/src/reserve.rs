@@ -9,6 +9,9 @@ use crate::PostgresStore;
 use crate::call::Call;
 use crate::step::{self, Done, Granted, Payloads, Round};
 
+/// A number of jobs for each queue.
+type Quotas = Vec<(QueueName, usize)>;
+
 impl PostgresStore {
     pub(crate) async fn reserve_jobs(&self, request: &Reserve) -> Result<Reserved> {
         Ok(self.settle_and_reserve("reserve", None, request).await?.reserved)
@@ -22,9 +25,9 @@ impl PostgresStore {
     ) -> Result<Exchanged> {
         let shared = &*self.shared;
         shared.limits.admit_reserve(request.limit)?;
-        let quotas = self.quotas(request).await?;
+        let (quotas, shares) = self.quotas(request).await?;
         let (known, hints) = (&shared.known, &shared.hints);
-        let mut round = Round { settlement, request, quotas, known, hints };
+        let mut round = Round { settlement, request, quotas, shares, known, hints };
         let mut done = if round.may_be_fast() {
             let mut done = self.try_fast(operation, &round).await?;
             self.clear(operation, &mut done).await;
@@ -52,11 +55,13 @@ impl PostgresStore {
     }
 
     /// How many jobs of each queue are wanted: the whole limit of each queue in the order listed,
-    /// or, with weights, shares of the limit by what each queue has.
-    async fn quotas(&self, request: &Reserve) -> Result<Vec<(QueueName, usize)>> {
+    /// or, with weights, shares of the limit by what each queue has; and with weights the shares of
+    /// their first turns, by weight alone, of the queues that have jobs.
+    async fn quotas(&self, request: &Reserve) -> Result<(Quotas, Quotas)> {
         let names = request.queues.names();
         let Queues::Weighted(_) = &request.queues else {
-            return Ok(names.iter().map(|name| (name.clone(), request.limit)).collect());
+            let quotas = names.iter().map(|name| (name.clone(), request.limit)).collect();
+            return Ok((quotas, Vec::new()));
         };
         let input = (&self.shared.hints, names, request.limit);
         let available = self.call("reserve", Call::Repeatable, input, |input, session| {
@@ -66,13 +71,19 @@ impl PostgresStore {
         let mut available: HashMap<QueueName, usize> = available.await?;
         // In the order of their turns: the answer may be full before the last.
         let mut quotas: Vec<(QueueName, usize)> = Vec::with_capacity(names.len());
+        let mut shares = Vec::with_capacity(names.len());
         request.queues.divide(request.limit, |name, share| {
             let left = available.entry(name.clone()).or_default();
             let got = share.min(*left);
             *left -= got;
             match quotas.iter_mut().find(|(queue, _)| queue == name) {
                 Some((_, quota)) => *quota += got,
-                None => quotas.push((name.clone(), got)),
+                None => {
+                    quotas.push((name.clone(), got));
+                    if *left > 0 || got > 0 {
+                        shares.push((name.clone(), share));
+                    }
+                }
             }
             Ok(got.into())
         })?;
@@ -82,7 +93,7 @@ impl PostgresStore {
                 quotas.push((name.clone(), 0));
             }
         }
-        Ok(quotas)
+        Ok((quotas, shares))
     }
 
     /// Settles before the queues' locks are taken, if there are only acks: so acks do not wait for
@@ -208,8 +219,7 @@ impl PostgresStore {
 /// Gives back the shares of queues that the bytes of the answer left nothing for.
 fn give_back(round: &Round<'_>, leases: &[Granted]) {
     let of = |name: &QueueName| leases.iter().filter(|it| it.lease.token.queue == *name).count();
-    let wanted = round.quotas.iter().filter(|(_, quota)| *quota > 0);
-    let untaken: Vec<(QueueName, usize)> =
-        wanted.map(|(name, quota)| (name.clone(), quota.saturating_sub(of(name)))).collect();
-    round.request.queues.give_back(&untaken);
+    let shares = round.shares.iter();
+    let given: Vec<_> = shares.map(|(name, share)| (name.clone(), *share, of(name))).collect();
+    round.request.queues.give_back(&given);
 }

@@ -80,12 +80,15 @@ impl Queues {
     }
 
     /// Gives back what the queues did not get of their shares because the answer was full: they get
-    /// it first in the next call. For stores that divide a limit before they take jobs.
-    pub fn give_back(&self, untaken: &[(QueueName, usize)]) {
+    /// it first in the next call. For stores that divide a limit before they take jobs: of each
+    /// queue the share of its first turn, and how many jobs it gave.
+    pub fn give_back(&self, round: &[(QueueName, usize, usize)]) {
         if let Self::Weighted(queues) = self {
             let at = |name: &QueueName| queues.names().iter().position(|queue| queue == name);
-            let of = |(name, jobs): &(QueueName, usize)| Some((at(name)?, *jobs, Some(0)));
-            queues.give_back(&untaken.iter().filter_map(of).collect::<Vec<_>>());
+            let of = |(name, share, jobs): &(QueueName, usize, usize)| {
+                Some((at(name)?, *share, Some(*jobs)))
+            };
+            queues.give_back(&round.iter().filter_map(of).collect::<Vec<_>>());
         }
     }
 }

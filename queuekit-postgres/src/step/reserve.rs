@@ -27,6 +27,8 @@ pub(crate) struct Round<'a> {
     pub(crate) request: &'a Reserve,
     /// Most jobs of each queue, in the order in which they are served.
     pub(crate) quotas: Vec<(QueueName, usize)>,
+    /// With weights, the share of each queue's first turn.
+    pub(crate) shares: Vec<(QueueName, usize)>,
     pub(crate) known: &'a Known,
     pub(crate) hints: &'a Hints,
 }
