@@ -134,11 +134,12 @@ pub enum Capability {
     Schedules,
     Outbox,
     Audit,
+    Errors,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Leases,
         Self::Wakeups,
         Self::Upkeep,
@@ -149,6 +150,7 @@ impl Capability {
         Self::Schedules,
         Self::Outbox,
         Self::Audit,
+        Self::Errors,
     ];
 
     /// Whether the store has this capability.
@@ -164,6 +166,7 @@ impl Capability {
             Self::Schedules => capabilities.schedules.is_some(),
             Self::Outbox => capabilities.outbox.is_some(),
             Self::Audit => capabilities.audit.is_some(),
+            Self::Errors => capabilities.errors.is_some(),
         }
     }
 }

@@ -7,15 +7,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::{
     Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Durability, Emission, EmitOutcome,
-    EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases,
-    Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
-    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
-    Settlement, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo, WorkerPage,
+    ErrorGroups, EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
+    Inspect, Leases, Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome,
+    RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules,
+    SchemaStatus, Settlement, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why,
+    WorkerInfo, WorkerPage,
 };
 use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
-    Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, PageSize, Queue,
-    QueueName, QueuePage, QueuePatch, QueueSettings, Reserve, Reserved, Result, WorkerId,
+    ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page,
+    PageSize, Queue, QueueName, QueuePage, QueuePatch, QueueSettings, Reserve, Reserved, Result,
+    WorkerId,
 };
 
 /// Every operation of a store and of its capabilities. Each is passed on to the inner store unless
@@ -192,6 +194,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.audit().list_acts(before, limit).await
     }
 
+    async fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>> {
+        self.errors().list_error_groups(queues).await
+    }
+
     async fn event_settings(&self) -> Result<StoredSettings> {
         self.outbox().event_settings().await
     }
@@ -255,6 +261,11 @@ pub trait Layer: Debug + Send + Sync + 'static {
     /// The inner store's; shown only where it has it.
     fn audit(&self) -> &dyn AuditLog {
         self.inner().capabilities().audit.expect("the inner store's AuditLog")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn errors(&self) -> &dyn ErrorGroups {
+        self.inner().capabilities().errors.expect("the inner store's ErrorGroups")
     }
 
     /// The inner store's; shown only where it has it.

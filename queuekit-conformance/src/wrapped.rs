@@ -5,15 +5,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::{
     Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Durability, Emission, EmitOutcome,
-    EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases,
-    Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
-    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
-    Settlement, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo, WorkerPage,
+    ErrorGroups, EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
+    Inspect, Leases, Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome,
+    RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules,
+    SchemaStatus, Settlement, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why,
+    WorkerInfo, WorkerPage,
 };
 use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
-    Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page, PageSize, Queue,
-    QueueName, QueuePage, QueuePatch, QueueSettings, Reserve, Reserved, Result, WorkerId,
+    ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page,
+    PageSize, Queue, QueueName, QueuePage, QueuePatch, QueueSettings, Reserve, Reserved, Result,
+    WorkerId,
 };
 
 use crate::layer::Layer;
@@ -98,6 +100,7 @@ impl<L: Layer> Backend for Wrapped<L> {
         own.outbox = inner.outbox.map(|_| self as &dyn Outbox);
         own.schedules = inner.schedules.map(|_| self as &dyn Schedules);
         own.audit = inner.audit.map(|_| self as &dyn AuditLog);
+        own.errors = inner.errors.map(|_| self as &dyn ErrorGroups);
         own
     }
 }
@@ -279,6 +282,15 @@ impl<L: Layer> AuditLog for Wrapped<L> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
+impl<L: Layer> ErrorGroups for Wrapped<L> {
+    async fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>> {
+        self.0.called("list_error_groups");
+        self.0.list_error_groups(queues).await
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
 impl<L: Layer> Outbox for Wrapped<L> {
     async fn event_settings(&self) -> Result<StoredSettings> {
         self.0.called("event_settings");
@@ -307,7 +319,7 @@ impl<L: Layer> Outbox for Wrapped<L> {
 }
 
 /// Every operation that a [`Layer`] sees.
-pub const OPERATIONS: [&str; 41] = [
+pub const OPERATIONS: [&str; 42] = [
     "enqueue",
     "reserve",
     "ack",
@@ -349,4 +361,5 @@ pub const OPERATIONS: [&str; 41] = [
     "store_events",
     "list_events",
     "deliver_again",
+    "list_error_groups",
 ];

@@ -19,6 +19,7 @@ mod clock;
 mod declared;
 mod digest;
 mod error;
+mod error_group;
 pub mod event;
 mod job;
 mod json;
@@ -51,6 +52,7 @@ pub use client::{Client, EmitRequest, Emitted, EnqueueAll, EnqueueRequest, Enque
 pub use clock::{Clock, ManualClock, OffsetClock, SystemClock, Timestamp};
 pub use declared::Declared;
 pub use error::{Error, ErrorKind, Result};
+pub use error_group::{ErrorGroup, GroupDelta, GroupId, GroupKey, SIGNATURE_VERSION, Signature};
 pub use event::{EventDraft, EventId, Subscription, SubscriptionDraft};
 pub use job::{
     ErrorText, Failure, Job, JobDraft, JobId, LogLine, Metadata, NewJob, Payload, Priority,

@@ -89,6 +89,10 @@ pub const SCHEDULES: usize = 10_000;
 pub const ACT_TARGET_BYTES: usize = 1024;
 /// Longest other text of an entry of the audit log, in bytes; longer ones are cut (R8.6).
 pub const ACT_WORD_BYTES: usize = 128;
+/// Error groups kept of a queue (R8.4).
+pub const ERROR_GROUPS: usize = 500;
+/// Longest signature of an error, in bytes; longer ones are cut (R8.4).
+pub const SIGNATURE_BYTES: usize = 200;
 /// Largest number that can be set: stores keep 64 bits with a sign.
 pub const COUNT: u64 = i64::MAX.unsigned_abs();
 /// Prefixes of queues that only queuekit itself writes to.
@@ -121,6 +125,7 @@ pub struct Limits {
     workers: usize,
     schedules: usize,
     audit_entries: usize,
+    error_groups: usize,
 }
 
 impl Default for Limits {
@@ -136,6 +141,7 @@ impl Default for Limits {
             workers: 10_000,
             schedules: SCHEDULES,
             audit_entries: 10_000,
+            error_groups: ERROR_GROUPS,
         }
     }
 }
@@ -213,6 +219,13 @@ impl Limits {
         self
     }
 
+    /// Error groups that a store keeps of a queue (default 500); only downwards, at least 1.
+    #[must_use]
+    pub fn with_error_groups(mut self, groups: usize) -> Self {
+        self.error_groups = self.error_groups.min(groups.max(1));
+        self
+    }
+
     /// Most jobs in one enqueue call.
     pub fn enqueue_jobs(&self) -> usize {
         self.enqueue_jobs
@@ -241,6 +254,11 @@ impl Limits {
     /// Entries of the audit log that a store keeps.
     pub fn audit_entries(&self) -> usize {
         self.audit_entries
+    }
+
+    /// Error groups that a store keeps of a queue.
+    pub fn error_groups(&self) -> usize {
+        self.error_groups
     }
 
     /// Most workers that a store lists.

@@ -11,6 +11,7 @@ use metrics::{counter, histogram};
 use crate::backend::*;
 use crate::capability::*;
 use crate::error::{Error, ErrorKind, Result};
+use crate::error_group::ErrorGroup;
 use crate::job::{Job, JobId, NewJob};
 use crate::metrics::{STORE_CALLS, STORE_ERRORS, STORE_ITEMS};
 use crate::names::{QueueName, WorkerId};
@@ -116,6 +117,7 @@ impl Backend for Measured {
             schedules,
             outbox,
             audit,
+            errors,
             atomic_across_queues,
             calls_at_once,
             limits,
@@ -132,6 +134,7 @@ impl Backend for Measured {
             schedules: schedules.map(|_| self as &dyn Schedules),
             outbox: outbox.map(|_| self as &dyn Outbox),
             audit: audit.map(|_| self as &dyn AuditLog),
+            errors: errors.map(|_| self as &dyn ErrorGroups),
             atomic_across_queues,
             calls_at_once,
             limits,
@@ -291,6 +294,14 @@ impl AuditLog for Measured {
     }
 }
 
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl ErrorGroups for Measured {
+    async fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>> {
+        measured!("list_error_groups", inner!(self, errors).list_error_groups(queues))
+    }
+}
+
 /// As the store behind it.
 impl fmt::Debug for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -317,6 +328,7 @@ mod tests {
                 can.schedules.is_some(),
                 can.outbox.is_some(),
                 can.audit.is_some(),
+                can.errors.is_some(),
             );
             (names, more, rest, can.atomic_across_queues, can.calls_at_once, can.limits)
         };

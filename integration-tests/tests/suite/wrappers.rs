@@ -61,6 +61,7 @@ impl Layer for Only {
                 Capability::Schedules => shown.schedules = None,
                 Capability::Outbox => shown.outbox = None,
                 Capability::Audit => shown.audit = None,
+                Capability::Errors => shown.errors = None,
             }
         }
         shown

@@ -8,6 +8,7 @@ pub mod bulk;
 pub mod consumers;
 pub mod dead_letter;
 pub mod enqueue;
+pub mod error_groups;
 pub mod errors;
 pub mod event_clocks;
 pub mod event_retention;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use queuekit_core::capability::{
-    Admin, CancelOutcome, Exchange, ExtendOutcome, Inspect, Leases, Outbox, Report, ReportOutcome,
-    RescheduleOutcome, RetryOutcome, Schedules, Upkeep, UpkeepReport, Wakeups,
+    Admin, CancelOutcome, ErrorGroups, Exchange, ExtendOutcome, Inspect, Leases, Outbox, Report,
+    ReportOutcome, RescheduleOutcome, RetryOutcome, Schedules, Upkeep, UpkeepReport, Wakeups,
 };
 use queuekit_core::{
     Capabilities, JobId, LeaseToken, Limits, QueueName, QueuePatch, QueueSettings,
@@ -46,6 +46,7 @@ impl<'w> dyn World + 'w {
         inspect: Inspect
         schedules: Schedules
         outbox: Outbox
+        errors: ErrorGroups
     }
 
     /// Changes settings of a queue.

@@ -105,6 +105,11 @@ fn of_operators<'s>(store: &'s dyn Backend, token: &'s LeaseToken) -> Vec<Call<'
             list_acts(None, PageSize::default());
         });
     }
+    if let Some(errors) = can.errors {
+        calls.extend(calls! { errors =>
+            list_error_groups(&[default_queue()]);
+        });
+    }
     calls
 }
 

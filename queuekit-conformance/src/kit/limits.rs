@@ -9,7 +9,8 @@ use super::{build, default_queue, request};
 /// by one, and a case that reaches the default would take too long. Cases ask the store for its
 /// limits. The long tier (`QUEUEKIT_TEST_LONG=1`) makes as many queues as stores allow.
 pub fn limits() -> Limits {
-    let limits = Limits::default().with_workers(30).with_schedules(1_200).with_audit_entries(50);
+    let limits = Limits::default().with_workers(30).with_schedules(1_200);
+    let limits = limits.with_audit_entries(50).with_error_groups(30);
     if std::env::var_os("QUEUEKIT_TEST_LONG").is_some() { limits } else { limits.with_queues(100) }
 }
 

@@ -1,10 +1,13 @@
 //! Compares the contents of a store and the machine.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fastrand::Rng;
 use queuekit_core::queue::Order;
-use queuekit_core::{Backend, BackendExt, Job, JobFilter, PartitionKey, QueueName, State, Status};
+use queuekit_core::{
+    Backend, BackendExt, GroupKey, Job, JobFilter, PartitionKey, QueueName, State, Status,
+};
 
 use super::machine::{Machine, ModelJob};
 
@@ -28,6 +31,7 @@ pub(super) async fn everything(
         .filter_map(|job| machine.job(job.id).map(|model| place(model, machine)))
         .collect();
     assert!(places.is_sorted(), "the listing is in order: {places:#?}");
+    errors(store, machine).await;
     for queue in store.all_queues().await.expect("list_queues") {
         let totals = machine.totals.get(&queue.name).copied().unwrap_or_default();
         assert_eq!(queue.totals, totals, "totals of queue {}", queue.name);
@@ -37,6 +41,22 @@ pub(super) async fn everything(
             assert_eq!(count.value, expected, "{status} jobs of queue {}", queue.name);
         }
     }
+}
+
+/// Compares the error groups. A job that cannot be read may be in none.
+async fn errors(store: &dyn Backend, machine: &Machine) {
+    let Some(errors) = store.capabilities().errors else { return };
+    let queues: Vec<_> = machine.errors.keys().map(|(queue, _)| queue.clone()).collect();
+    let groups = errors.list_error_groups(&queues).await.expect("list_error_groups");
+    let groups = groups.into_iter().map(|group| {
+        assert!(group.first <= group.last, "{group:?}");
+        ((group.queue, group.key), (group.failures, group.deaths))
+    });
+    let is_read =
+        |((_, key), _): &((QueueName, GroupKey), (u64, u64))| key.signature.as_str() != "corrupt";
+    let groups: BTreeMap<_, _> = groups.filter(is_read).collect();
+    let expected: BTreeMap<_, _> = machine.errors.clone().into_iter().filter(is_read).collect();
+    assert_eq!(groups, expected, "error groups");
 }
 
 pub(super) async fn list(store: &dyn Backend, mut filter: JobFilter) -> Vec<Job> {

@@ -184,7 +184,8 @@ impl<'a> Lockstep<'a> {
             .into_iter()
             .map(|lease| {
                 let delay = sequence::seconds(rng, &[0, 0, 5, 20]);
-                Nack::new(lease, sequence::nack_kind(rng), "went wrong", delay)
+                let error = format!("{} {}", ["went wrong", "timeout"][rng.usize(..2)], rng.u8(..));
+                Nack::new(lease, sequence::nack_kind(rng), error.as_str(), delay)
             })
             .collect();
         self.log.push(format!("nack {nacks:?}"));

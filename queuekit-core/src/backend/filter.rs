@@ -6,7 +6,8 @@ use sha2::{Digest, Sha256};
 use super::{Cursor, PageSize, TimeRange};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result, parsed};
-use crate::job::{Status, StatusSet};
+use crate::error_group::{GroupId, Signature};
+use crate::job::{State, Status, StatusSet};
 use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
 
 /// Which jobs to list (contract R8.2); the default lists all.
@@ -44,6 +45,8 @@ pub struct JobFilter {
     pub worker: Option<WorkerId>,
     /// Only dead or failed jobs whose reason or last error contains this text.
     pub error_contains: Option<String>,
+    /// Only dead jobs of this error group.
+    pub group: Option<GroupId>,
     /// Only jobs enqueued in this range.
     pub created: TimeRange,
     /// Only jobs that ended in this range.
@@ -87,6 +90,17 @@ impl JobFilter {
     pub fn error_contains(mut self, text: impl Into<String>) -> Self {
         self.error_contains = Some(text.into());
         self
+    }
+
+    /// Only dead jobs of this error group: those that died of an error of its kind and signature.
+    /// Without other statuses only dead jobs are examined.
+    pub fn group<G: TryInto<GroupId, Error: Into<Error>>>(self, group: G) -> Self {
+        self.try_set(group, |filter, group| {
+            filter.group = Some(group);
+            if filter.statuses == StatusSet::ALL {
+                filter.statuses = State::Dead.into();
+            }
+        })
     }
 
     /// Only enqueued in this time, such as `yesterday..today` or `yesterday..`.
@@ -149,14 +163,24 @@ impl JobFilter {
             && in_time
     }
 
-    /// Whether a job of this status, with this last error and reason, has the error text of the
-    /// filter. Only dead and failed jobs have one.
-    pub fn admits_error(&self, status: Status, texts: [Option<&str>; 2]) -> bool {
-        let Some(wanted) = &self.error_contains else {
-            return true;
+    /// Whether the filter matches the last error and the reason of a job. Only dead and failed
+    /// jobs show an error text, and only dead ones are of an error group, that of their reason.
+    pub fn admits_error(&self, status: Status, kind: &str, errors: JobErrors<'_>) -> bool {
+        let JobErrors { last, reason } = errors;
+        let in_text = self.error_contains.as_ref().is_none_or(|wanted| {
+            let shows = matches!(status, Status::Dead | Status::Failed);
+            shows && [last, reason].into_iter().flatten().any(|text| text.contains(wanted))
+        });
+        let in_group = |wanted: GroupId| {
+            let reason = reason.filter(|_| status == Status::Dead);
+            reason.is_some_and(|reason| GroupId::of(kind, &Signature::of(reason)) == wanted)
         };
-        let shows = matches!(status, Status::Dead | Status::Failed);
-        shows && texts.into_iter().flatten().any(|text| text.contains(wanted))
+        in_text && self.group.is_none_or(in_group)
+    }
+
+    /// Whether it asks for the error of a job, which not every store has at hand.
+    pub fn needs_error(&self) -> bool {
+        self.error_contains.is_some() || self.group.is_some()
     }
 
     /// The cursor of a page of this filter that ended at this position.
@@ -202,6 +226,7 @@ impl JobFilter {
             partition_key,
             worker,
             error_contains,
+            group,
             created,
             finished,
             limit: _,
@@ -219,6 +244,7 @@ impl JobFilter {
             created_to: created.to,
             finished_from: finished.from,
             finished_to: finished.to,
+            group: group.map(|group| group.to_string()),
         };
         // Texts and numbers: they can be written.
         serde_json::to_vec(&all).unwrap_or_default()
@@ -249,6 +275,8 @@ struct Encoded<'a> {
     finished_from: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     finished_to: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
 }
 
 /// The facts of a job that a filter compares.
@@ -262,6 +290,16 @@ pub struct Listed<'a> {
     pub worker: Option<&'a str>,
     pub created_at: Timestamp,
     pub finished_at: Option<Timestamp>,
+}
+
+/// The errors of a job that a filter compares.
+// Exhaustive: a store that leaves a part out must not compile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct JobErrors<'a> {
+    /// The text of its last failure.
+    pub last: Option<&'a str>,
+    /// Why it is dead.
+    pub reason: Option<&'a str>,
 }
 
 #[cfg(test)]
@@ -279,6 +317,7 @@ mod tests {
             partition_key: Some(PartitionKey::new("p").unwrap()),
             worker: Some(WorkerId::new("w").unwrap()),
             error_contains: Some("\"e\"".to_owned()),
+            group: Some("0123456789abcdef".parse().unwrap()),
             created: TimeRange { from: at(1), to: at(2) },
             finished: TimeRange { from: at(3), to: at(4) },
             limit: PageSize::MAX,
@@ -292,6 +331,7 @@ mod tests {
             .partition_key("p")
             .worker("w")
             .error_contains("\"e\"")
+            .group("0123456789abcdef")
             .created(Timestamp::from_millis(1)..Timestamp::from_millis(2))
             .finished(Timestamp::from_millis(3)..Timestamp::from_millis(4))
             .limit(1000)
@@ -301,7 +341,7 @@ mod tests {
         let encoding = concat!(
             r#"{"queue":"q","statuses":["ready","dead"],"kind":"k","partition_key":"p","#,
             r#""worker":"w","error_contains":"\"e\"","created_from":1,"created_to":2,"#,
-            r#""finished_from":3,"finished_to":4}"#
+            r#""finished_from":3,"finished_to":4,"group":"0123456789abcdef"}"#
         );
         assert_eq!(String::from_utf8(filter.encoded()).unwrap(), encoding);
         assert_eq!(JobFilter::default().encoded(), b"{}");

@@ -23,7 +23,7 @@ pub use capabilities::Capabilities;
 pub use enqueue::EnqueueOutcome;
 pub use ext::BackendExt;
 pub(crate) use ext::{enqueued, only};
-pub use filter::{JobFilter, Listed};
+pub use filter::{JobErrors, JobFilter, Listed};
 pub use lease::{Lease, LeaseToken, LeaseTtl, Nonce};
 pub use pagination::{Cursor, Page, PageSize, QueuePage};
 pub use reserve::{Division, Queues, Reserve, Reserved, Taken};

@@ -66,6 +66,13 @@ words!(NackKind "kind" {
     Retry = "retry", Release = "release", Fatal = "fatal", Cancelled = "cancelled",
 });
 
+impl NackKind {
+    /// Whether it adds a failure to the job's history (contract R4.5).
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Retry | Self::Fatal)
+    }
+}
+
 /// Records that a run did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nack {

@@ -3,6 +3,7 @@
 
 mod admin;
 mod audit;
+mod error_groups;
 mod exchange;
 mod inspect;
 mod leases;
@@ -16,6 +17,7 @@ mod why;
 
 pub use admin::{Admin, AdminExt, CancelOutcome, RescheduleOutcome, RetryOutcome};
 pub use audit::{Act, AuditEntry, AuditLog};
+pub use error_groups::ErrorGroups;
 pub use exchange::{Exchange, Exchanged, Settlement};
 pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
 pub use leases::{ExtendOutcome, Leases, Report, ReportOutcome};

@@ -2,13 +2,16 @@
 
 use super::{Record, Transition};
 use crate::backend::{
-    Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Lease, Nack, NackKind,
-    NackOutcome, Nonce, Reserve,
+    Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Lease, Nack, NackOutcome,
+    Nonce, Reserve,
 };
 use crate::capability::{CancelOutcome, Report};
 use crate::clock::Timestamp;
 use crate::job::{ErrorText, Failure, LogLine, Release, ReleaseCause, State};
 use crate::limits::{FAILURES_KEPT, LOG_LINES_KEPT, RELEASES_KEPT};
+
+/// The text of the failure of a lease that expired, and the reason of a job that died of it.
+pub const LEASE_EXPIRED: &str = "lease expired";
 
 /// The transition that an operation takes, or its outcome if it changes nothing.
 impl Record {
@@ -97,7 +100,7 @@ impl Record {
     /// Its run did not succeed; the transition is that of [`check_nack`](Self::check_nack).
     pub fn nack(&mut self, nack: &Nack, transition: Transition, now: Timestamp) {
         self.break_lease();
-        if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
+        if nack.kind.is_failure() {
             self.add_failure(now, nack.error.clone());
         }
         match transition {
@@ -115,7 +118,7 @@ impl Record {
 
     /// Its lease is taken back; the transition is that of [`on_expiry`](Self::on_expiry).
     pub fn expire(&mut self, transition: Transition, now: Timestamp) {
-        let text = ErrorText::from("lease expired");
+        let text = ErrorText::from(LEASE_EXPIRED);
         self.add_failure(now, text.clone());
         self.reason = (transition == Transition::ExpireDead).then_some(text);
         self.break_lease();

@@ -11,6 +11,7 @@ mod transition;
 mod verdict;
 
 pub use budget::Budget;
+pub use changes::LEASE_EXPIRED;
 pub use record::Record;
 pub use transition::Transition;
 pub use verdict::{

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::stored;
-use crate::backend::{JobFilter, Lease, LeaseToken, Listed, Nonce};
+use crate::backend::{JobErrors, JobFilter, Lease, LeaseToken, Listed, Nonce};
 use crate::clock::Timestamp;
 use crate::event::EventId;
 use crate::job::{
@@ -236,7 +236,8 @@ impl Record {
         };
         let last = self.errors.back().map(|failure| failure.error.as_str());
         let reason = self.reason.as_ref().map(|reason| reason.as_str());
-        filter.admits(&listed) && filter.admits_error(status, [last, reason])
+        filter.admits(&listed)
+            && filter.admits_error(status, self.kind.as_str(), JobErrors { last, reason })
     }
 
     /// The job as readers are shown it.

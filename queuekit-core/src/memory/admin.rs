@@ -75,6 +75,7 @@ impl Tables {
             self.apply(id, Transition::Delete, |_| {});
         }
         self.queues.remove(name);
+        self.error_groups.remove(name);
         Ok(true)
     }
 

@@ -6,7 +6,7 @@ use super::queue::QueueTable;
 use super::tables::Tables;
 use crate::error::Result;
 use crate::job::{ErrorText, JobId, State};
-use crate::lifecycle::{Record, Transition};
+use crate::lifecycle::{LEASE_EXPIRED, Record, Transition};
 use crate::limits::Limits;
 use crate::names::QueueName;
 
@@ -77,7 +77,8 @@ impl Tables {
 
     /// Dead-letters a job.
     pub(super) fn end_dead(&mut self, id: JobId, transition: Transition, reason: ErrorText) {
-        self.apply(id, transition, |record| record.die(transition, reason));
+        self.apply(id, transition, |record| record.die(transition, reason.clone()));
+        self.count_error(id, transition, false, &reason);
     }
 
     /// Takes a lease back as if it had expired. Returns what happened to the job.
@@ -86,6 +87,7 @@ impl Tables {
         let record = self.jobs.get(&id).filter(|record| record.state == State::Running)?;
         let transition = record.on_expiry();
         self.apply(id, transition, |record| record.expire(transition, now));
+        self.count_error(id, transition, true, &ErrorText::from(LEASE_EXPIRED));
         Some(transition)
     }
 

@@ -104,6 +104,7 @@ impl Backend for MemoryStore {
             schedules: Some(self),
             outbox: Some(self),
             audit: Some(self),
+            errors: Some(self),
             atomic_across_queues: true,
             calls_at_once: 1,
             limits: self.shared.limits,

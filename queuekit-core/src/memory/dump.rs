@@ -16,11 +16,12 @@ impl MemoryStore {
 
 impl Tables {
     fn raw_dump(&self) -> Vec<String> {
-        // The instant of the current step, and the queues that gained work in it, are not stored.
+        // Neither the current step nor a limit is stored.
         let Self {
             now: _,
             stirred: _,
             cancel_requested: _,
+            most_error_groups: _,
             jobs,
             queues,
             keys,
@@ -28,6 +29,7 @@ impl Tables {
             schedules,
             events,
             acts,
+            error_groups,
             closed,
             seq,
         } = self;
@@ -40,6 +42,7 @@ impl Tables {
             format!("{schedules:?}"),
             format!("{events:?}"),
             format!("{acts:?}"),
+            format!("{error_groups:?}"),
             format!("closed: {closed}, seq: {seq}"),
         ];
         let queues = queues.iter().map(|queue| format!("{queue:?}"));

@@ -66,6 +66,7 @@ pub enum Operation {
     DeliverAgain,
     RecordAct,
     ListActs,
+    ListErrorGroups,
 }
 
 impl Operation {
@@ -106,6 +107,7 @@ impl Operation {
             Self::DeliverAgain => "deliver_again",
             Self::RecordAct => "record_act",
             Self::ListActs => "list_acts",
+            Self::ListErrorGroups => "list_error_groups",
         }
     }
 }

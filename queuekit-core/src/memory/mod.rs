@@ -10,6 +10,7 @@ mod audit;
 mod backend;
 mod dump;
 mod enqueue;
+mod error_groups;
 mod faults;
 mod idempotency;
 mod leases;
@@ -67,7 +68,7 @@ impl MemoryStore {
         let shared = Shared {
             clock: Box::new(clock),
             limits,
-            tables: Mutex::default(),
+            tables: Mutex::new(Tables::of(&limits)),
             wakeups: WakeupHub::default(),
             faults: Faults::default(),
         };

@@ -36,6 +36,7 @@ impl Tables {
         }
         let now = self.now;
         self.apply(nack.lease.id, transition, |record| record.nack(nack, transition, now));
+        self.count_error(nack.lease.id, transition, nack.kind.is_failure(), &nack.error);
         lifecycle::nack_outcome(transition, nack.delay())
     }
 

@@ -8,6 +8,7 @@ use super::queue::QueueTable;
 use crate::capability::{AuditEntry, Beat, ScheduleRow};
 use crate::clock::Timestamp;
 use crate::error::Result;
+use crate::error_group::{ErrorGroup, GroupKey};
 use crate::job::JobId;
 use crate::lifecycle::Record;
 use crate::limits::Limits;
@@ -24,6 +25,9 @@ pub(super) struct Tables {
     pub(super) schedules: BTreeMap<ScheduleName, ScheduleRow>,
     pub(super) events: EventTable,
     pub(super) acts: VecDeque<AuditEntry>,
+    pub(super) error_groups: BTreeMap<QueueName, BTreeMap<GroupKey, ErrorGroup>>,
+    /// Groups kept of a queue.
+    pub(super) most_error_groups: usize,
     /// Queues that gained work in the present step.
     pub(super) stirred: BTreeSet<QueueName>,
     /// Queues of running jobs that were asked to stop in the present step.
@@ -34,6 +38,10 @@ pub(super) struct Tables {
 }
 
 impl Tables {
+    pub(super) fn of(limits: &Limits) -> Self {
+        Self { most_error_groups: limits.error_groups(), ..Self::default() }
+    }
+
     pub(super) fn next_seq(&mut self) -> u64 {
         self.seq += 1;
         self.seq

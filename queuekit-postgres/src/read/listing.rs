@@ -1,6 +1,6 @@
 //! Reading jobs, page by page (contract R8.2).
 
-use queuekit_core::backend::{AnswerBytes, Listed};
+use queuekit_core::backend::{AnswerBytes, JobErrors, Listed};
 use queuekit_core::{
     Error, ErrorKind, Job, JobFilter, JobId, Page, QueueName, Result, State, Status, StatusSet,
 };
@@ -228,12 +228,13 @@ impl Pager<'_> {
             created_at: record.created_at,
             finished_at: record.finished_at,
         };
-        if !self.filter.admits(&listed) || self.filter.error_contains.is_none() {
+        if !self.filter.admits(&listed) || !self.filter.needs_error() {
             return self.filter.admits(&listed);
         }
         let failures = record.failures();
         let last = failures.last().map(|failure| failure.error.as_str());
-        self.filter.admits_error(status, [last, record.reason.as_deref()])
+        let errors = JobErrors { last, reason: record.reason.as_deref() };
+        self.filter.admits_error(status, &record.kind, errors)
     }
 }
 

@@ -5,7 +5,7 @@ use std::mem::take;
 use std::ops::Bound;
 use std::time::{Duration, Instant};
 
-use queuekit_core::backend::{AnswerBytes, Listed};
+use queuekit_core::backend::{AnswerBytes, JobErrors, Listed};
 use queuekit_core::{Job, JobFilter, JobId, Page, QueueName, Result, StatusSet, Timestamp};
 
 use super::position::{Position, section_name};
@@ -228,6 +228,7 @@ impl Pager<'_> {
         };
         let last = job.errors.last().map(|failure| failure.error.as_str());
         let reason = job.reason.as_ref().map(|reason| reason.as_str());
-        self.filter.admits(&listed) && self.filter.admits_error(job.status, [last, reason])
+        self.filter.admits(&listed)
+            && self.filter.admits_error(job.status, listed.kind, JobErrors { last, reason })
     }
 }

@@ -1,6 +1,6 @@
 //! Reading jobs, page by page (contract R8.2).
 
-use queuekit_core::backend::{AnswerBytes, Listed};
+use queuekit_core::backend::{AnswerBytes, JobErrors, Listed};
 use queuekit_core::{
     Error, ErrorKind, Job, JobFilter, Page, QueueName, Result, State, Status, StatusSet,
 };
@@ -211,11 +211,12 @@ impl Step<'_> {
             created_at: record.created_at,
             finished_at: record.finished_at,
         };
-        if !filter.admits(&listed) || filter.error_contains.is_none() {
+        if !filter.admits(&listed) || !filter.needs_error() {
             return Ok(filter.admits(&listed));
         }
         let last = self.value::<String>(LAST_FAILURE, [record.key])?;
-        Ok(filter.admits_error(status, [last.as_deref(), record.reason.as_deref()]))
+        let errors = JobErrors { last: last.as_deref(), reason: record.reason.as_deref() };
+        Ok(filter.admits_error(status, &record.kind, errors))
     }
 }
 

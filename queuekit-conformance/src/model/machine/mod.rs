@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::queue::{KeyOnDead, Totals};
 use queuekit_core::{
-    IdempotencyKey, JobId, LeaseToken, PartitionKey, QueueName, QueueSettings, ScheduleName, State,
+    GroupKey, IdempotencyKey, JobId, Kind, LeaseToken, PartitionKey, QueueName, QueueSettings,
+    ScheduleName, State,
 };
 
 use super::Coverage;
@@ -30,6 +31,8 @@ pub(super) struct Machine {
     pub(super) queues: BTreeMap<QueueName, QueueSettings>,
     /// How jobs of a queue have ended, those that are gone included.
     pub(super) totals: BTreeMap<QueueName, Totals>,
+    /// Failures and deaths, by queue and group.
+    pub(super) errors: BTreeMap<(QueueName, GroupKey), (u64, u64)>,
     pub(super) events: Events,
     pub(super) schedules: BTreeMap<ScheduleName, ModelSchedule>,
     pub(super) coverage: Coverage,
@@ -77,7 +80,11 @@ impl Machine {
         let settings = self.settings(&self.jobs[at].queue);
         let totals = self.totals.entry(self.jobs[at].queue.clone()).or_default();
         match state {
-            State::Dead => totals.dead += 1,
+            State::Dead => {
+                totals.dead += 1;
+                let reason = self.jobs[at].reason.clone().unwrap_or_default();
+                self.errors_like(at, &reason).1 += 1;
+            }
             State::Cancelled => totals.cancelled += 1,
             _ => totals.completed += 1,
         }
@@ -98,6 +105,19 @@ impl Machine {
                 }
             }
         }
+    }
+
+    /// Adds a failure to the history of a job.
+    fn fail(&mut self, at: usize, error: &str) {
+        self.jobs[at].errors.push(error.to_owned());
+        self.errors_like(at, error).0 += 1;
+    }
+
+    /// The failures and the deaths of the group of an error of this job.
+    fn errors_like(&mut self, at: usize, error: &str) -> &mut (u64, u64) {
+        let job = &self.jobs[at];
+        let kind = Kind::new(&job.kind).expect("a kind");
+        self.errors.entry((job.queue.clone(), GroupKey::of(kind, error))).or_default()
     }
 
     /// Whether no unfinished job of its key comes before it.

@@ -150,9 +150,9 @@ impl Machine {
     }
 
     fn expire(&mut self, at: usize) {
+        self.fail(at, "lease expired");
         let job = &mut self.jobs[at];
         let cancelled = job.cancel_requested;
-        job.errors.push("lease expired".to_owned());
         match lifecycle::expired(job.attempts, job.max_attempts, cancelled) {
             Transition::Reclaim => {
                 job.state = State::Pending;

@@ -4,7 +4,7 @@ use queuekit_core::capability::{ExtendOutcome, Report, ReportOutcome};
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::{
     Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, LeaseToken, LeaseTtl, Nack,
-    NackKind, NackOutcome, State,
+    NackOutcome, State,
 };
 
 use super::Machine;
@@ -34,13 +34,13 @@ impl Machine {
         };
         let now = self.now;
         let after = nack.delay();
+        if nack.kind.is_failure() {
+            self.fail(at, nack.error.as_str());
+        }
         let job = &mut self.jobs[at];
         job.token = None;
         let transition =
             lifecycle::nack(nack.kind, job.attempts, job.max_attempts, job.cancel_requested);
-        if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
-            job.errors.push(nack.error.as_str().to_owned());
-        }
         match transition {
             Transition::RetryLater | Transition::Release => {
                 if transition == Transition::Release {
