@@ -89,6 +89,7 @@ impl Backend for SqliteStore {
         capabilities.migrations = Some(self);
         capabilities.schedules = Some(self);
         capabilities.audit = Some(self);
+        capabilities.errors = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.limits = self.shared.config.limits;

@@ -30,6 +30,7 @@ mod config;
 #[cfg(test)]
 mod cost;
 mod error;
+mod error_groups;
 mod file_identity;
 mod inspect;
 mod leases;

@@ -9,7 +9,7 @@ use crate::statements::{MIGRATION_INSERT, MIGRATION_TABLE, MIGRATION_VERSION, TA
 
 /// The migrations, oldest first: version, the oldest version whose programs work with it, and its
 /// SQL. A published migration never changes.
-const MIGRATIONS: [(u32, u32, &str); 7] = [
+const MIGRATIONS: [(u32, u32, &str); 8] = [
     (1, 1, include_str!("../migrations/0001_initial.sql")),
     (2, 2, include_str!("../migrations/0002_schedules.sql")),
     (3, 3, include_str!("../migrations/0003_events.sql")),
@@ -17,6 +17,7 @@ const MIGRATIONS: [(u32, u32, &str); 7] = [
     (5, 4, include_str!("../migrations/0005_audit.sql")),
     (6, 4, include_str!("../migrations/0006_cancels.sql")),
     (7, 7, include_str!("../migrations/0007_releases.sql")),
+    (8, 8, include_str!("../migrations/0008_error_groups.sql")),
 ];
 
 /// The tables in a file.

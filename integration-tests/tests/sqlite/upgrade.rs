@@ -118,6 +118,7 @@ fn make_older(conn: &Connection, version: u32, sql: &str, newer: &File) {
         4 => include_str!("../../../queuekit-sqlite/migrations/0005_audit.sql"),
         5 => include_str!("../../../queuekit-sqlite/migrations/0006_cancels.sql"),
         6 => include_str!("../../../queuekit-sqlite/migrations/0007_releases.sql"),
+        7 => include_str!("../../../queuekit-sqlite/migrations/0008_error_groups.sql"),
         _ => panic!("schema version {version} is new: say here which migration comes after it"),
     };
     let (before, _) = sql.split_once(next).expect("the migration is one of all");

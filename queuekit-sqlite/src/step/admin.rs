@@ -57,6 +57,7 @@ impl Step<'_> {
             return Ok(Some(false));
         }
         self.execute(LANES_OF_QUEUE_DELETE, [id])?;
+        self.execute(ERROR_GROUPS_DELETE, [id])?;
         self.execute(QUEUE_DELETE, [id])?;
         self.forget(at);
         Ok(Some(true))

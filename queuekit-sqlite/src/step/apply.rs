@@ -66,6 +66,7 @@ impl Step<'_> {
         transition: Transition,
         reason: &ErrorText,
     ) -> Result<()> {
+        self.count_error(record, transition, false, reason.as_str())?;
         self.apply(record, transition, |record| {
             record.reason = Some(reason.as_str().to_owned());
             if transition != Transition::DeadLetterLease {
@@ -79,8 +80,9 @@ impl Step<'_> {
     pub(super) fn expire(&mut self, record: &mut Record) -> Result<()> {
         let transition =
             lifecycle::expired(record.attempts, record.max_attempts, record.cancel_requested);
-        let text = ErrorText::from("lease expired");
+        let text = ErrorText::from(lifecycle::LEASE_EXPIRED);
         self.add_failure(record, &text)?;
+        self.count_error(record, transition, true, text.as_str())?;
         self.apply(record, transition, |record| {
             if transition == Transition::ExpireDead {
                 record.reason = Some(text.as_str().to_owned());

@@ -8,6 +8,7 @@ mod admin;
 mod apply;
 mod audit;
 mod enqueue;
+mod error_groups;
 mod fair;
 mod idempotency;
 mod leases;
@@ -45,6 +46,8 @@ pub(crate) struct Step<'c> {
     by_name: HashMap<QueueName, usize>,
     /// Whether a job of a key was opened since this was last reset.
     opened: bool,
+    /// Failures and deaths, by group; they are written at the end.
+    errors: error_groups::Counted,
     /// Queues that gained work.
     pub(crate) stirred: BTreeSet<QueueName>,
     /// Queues of running jobs that were asked to stop.
@@ -73,12 +76,13 @@ impl<'c> Step<'c> {
             queues: Vec::new(),
             by_name: HashMap::new(),
             opened: false,
+            errors: error_groups::Counted::new(),
             stirred: BTreeSet::new(),
             cancel_requested: BTreeSet::new(),
         }
     }
 
-    /// Writes the counters of the queues whose jobs changed.
+    /// Writes the counters of the queues whose jobs changed, and of the errors that were met.
     pub(crate) fn finish(self) -> Result<Rings> {
         for queue in self.queues.iter().filter(|queue| queue.changed) {
             let ends = queue.ends_changed.then(|| queue.ends.to_bytes());
@@ -104,6 +108,7 @@ impl<'c> Step<'c> {
             ];
             self.execute(QUEUE_COUNT_UP, counters)?;
         }
+        self.write_errors()?;
         Ok(Rings { work: self.stirred, cancels: self.cancel_requested })
     }
 

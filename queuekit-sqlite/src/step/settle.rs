@@ -3,7 +3,7 @@
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::{
     Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Error, ErrorKind, ErrorText,
-    JobId, LeaseToken, Nack, NackKind, NackOutcome, Result, State,
+    JobId, LeaseToken, Nack, NackOutcome, Result, State,
 };
 
 use super::Step;
@@ -84,9 +84,10 @@ impl Step<'_> {
             record.max_attempts,
             record.cancel_requested,
         );
-        if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
+        if nack.kind.is_failure() {
             self.add_failure(&record, &nack.error)?;
         }
+        self.count_error(&record, transition, nack.kind.is_failure(), nack.error.as_str())?;
         if transition == Transition::Release {
             self.add_release(&record, nack.cause())?;
         }
