@@ -17,5 +17,9 @@ FROM (
     SELECT 'deltas', queue FROM queuekit.deltas
     UNION ALL
     SELECT 'counts', queue FROM queuekit.counts
+    UNION ALL
+    SELECT 'error_groups', queue FROM queuekit.error_groups
+    UNION ALL
+    SELECT 'error_deltas', queue FROM queuekit.error_deltas
 ) AS part
 WHERE NOT EXISTS (SELECT FROM queuekit.queues WHERE queues.id = part.queue)

@@ -2,8 +2,8 @@
 -- see belong to jobs that are being stored at this moment; they stay.
 -- Parameters: $1 queue.
 -- Result: none.
--- Index: queues_pkey, counts_pkey, deltas_queue.
--- Locks: the queue's row, its counters. The caller holds the lock of folding.
+-- Index: queues_pkey, counts_pkey, deltas_queue, error_groups_pkey, error_deltas_queue.
+-- Locks: the queue's row, its counters and error groups. The caller holds the lock of folding.
 WITH taken AS (
     DELETE FROM queuekit.deltas
     WHERE deltas.queue = $1::int
@@ -36,6 +36,14 @@ counted AS (
         corrupt = 0,
         turn = 0,
         last_ended = ''
+),
+grouped AS (
+    DELETE FROM queuekit.error_groups
+    WHERE error_groups.queue = $1::int
+),
+ungrouped AS (
+    DELETE FROM queuekit.error_deltas
+    WHERE error_deltas.queue = $1::int
 )
 UPDATE queuekit.queues
 SET removed_by = pg_current_xact_id(), settings = DEFAULT

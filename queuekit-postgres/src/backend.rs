@@ -154,6 +154,7 @@ impl Backend for PostgresStore {
         capabilities.migrations = Some(self);
         capabilities.schedules = Some(self);
         capabilities.audit = Some(self);
+        capabilities.errors = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.calls_at_once = 2;

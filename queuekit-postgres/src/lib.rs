@@ -28,6 +28,7 @@ mod config;
 mod counters;
 mod enqueue;
 mod error;
+mod error_groups;
 mod inspect;
 mod io;
 mod leases;

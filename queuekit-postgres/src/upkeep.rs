@@ -14,6 +14,9 @@ use crate::step;
 /// After this many calls that wrote a delta, the handle folds.
 const UNFOLDED: u64 = 1000;
 
+/// The most steps of folding in a row.
+const FOLDS: usize = 50;
+
 /// How many deltas this handle has written since it last folded.
 #[derive(Debug, Default)]
 pub(crate) struct Folding(AtomicU64);
@@ -164,9 +167,16 @@ impl PostgresStore {
 
     /// Folds deltas into counters; does nothing if another process is folding.
     pub(crate) async fn fold(&self) -> Result<()> {
-        let folded =
-            self.call("fold", Call::Repeatable, (), |(), session| Box::pin(step::fold(session)));
-        folded.await
+        let kept = self.shared.limits.error_groups();
+        for _ in 0..FOLDS {
+            let folded = self.call("fold", Call::Repeatable, kept, |kept, session| {
+                Box::pin(step::fold(session, *kept))
+            });
+            if !folded.await? {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

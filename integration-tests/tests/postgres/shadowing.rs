@@ -6,12 +6,12 @@ use crate::common::postgres::of_schema;
 use crate::common::store_fixture::{Stage, complete, create, lease, url};
 use queuekit_conformance::kit::{build, consumer, deliveries_of, draft, keyed, request};
 use queuekit_conformance::this_test;
-use queuekit_core::capability::{Act, Admin, AuditLog, EventFilter, Inspect, Upkeep};
+use queuekit_core::capability::{Act, Admin, AuditLog, ErrorGroups, EventFilter, Inspect, Upkeep};
 use queuekit_core::event::{Replay, ReplayFrom};
 use queuekit_core::queue::{Order, QueuePatch};
 use queuekit_core::{
-    Ack, Backend, BackendExt, Client, EventDraft, JobFilter, PageSize, QueueName, ScheduleDraft,
-    SubscriptionDraft,
+    Ack, Backend, BackendExt, Client, DeadLetter, EventDraft, JobFilter, PageSize, QueueName,
+    ScheduleDraft, SubscriptionDraft,
 };
 use queuekit_postgres::PostgresStore;
 
@@ -50,6 +50,12 @@ async fn use_all(store: &PostgresStore) {
     use_schedules(store).await;
     store.record_act(&Act::new("test", "use", "all")).await.expect("record_act");
     store.list_acts(None, PageSize::MAX).await.expect("list_acts");
+    let lost = build(draft().queue("q"));
+    create(store, &lost).await;
+    let lost = DeadLetter::of_job(lost.id(), "HTTP 503");
+    store.dead_letter_one(lost).await.expect("dead_letter");
+    let groups = store.list_error_groups(&[QueueName::new("q").expect("a name")]).await;
+    assert_eq!(groups.expect("list_error_groups").len(), 1);
     assert!(store.list_jobs(&JobFilter::default()).await.expect("list_jobs").items.len() >= 6);
     assert_eq!(store.all_queues().await.expect("list_queues").len(), 3);
     store.prune().await.expect("prune");

@@ -1,11 +1,13 @@
 //! Changes that core decides. One transaction reads and locks jobs, asks core what becomes of each,
 //! and writes that.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use futures_util::future::try_join;
 use queuekit_core::lifecycle::{self, Transition};
-use queuekit_core::{ErrorText, JobId, LeaseToken, ReleaseCause, State, Timestamp};
+use queuekit_core::{
+    ErrorText, GroupDelta, GroupKey, JobId, LeaseToken, ReleaseCause, State, Timestamp,
+};
 use uuid::Uuid;
 
 use crate::error::{Failure, Outcome, unreadable};
@@ -23,6 +25,8 @@ pub(crate) struct Change<'s> {
     pub(super) records: HashMap<JobId, Record>,
     pub(super) writes: Vec<(JobId, Write)>,
     pub(super) keys: Vec<KeyWrite>,
+    /// Failures and deaths, by group.
+    pub(super) errors: BTreeMap<(i32, GroupKey), GroupDelta>,
     /// Queues that gained work.
     stirred: BTreeSet<i32>,
 }
@@ -108,6 +112,7 @@ impl<'s> Change<'s> {
             records,
             writes: Vec::new(),
             keys: Vec::new(),
+            errors: BTreeMap::new(),
             stirred: BTreeSet::new(),
         })
     }
@@ -194,8 +199,9 @@ impl<'s> Change<'s> {
         };
         let transition =
             lifecycle::expired(record.attempts, record.max_attempts, record.cancel_requested);
-        let text = ErrorText::from("lease expired");
+        let text = ErrorText::from(lifecycle::LEASE_EXPIRED);
         self.add_failure(id, &text);
+        self.count_error(id, transition, true, text.as_str());
         self.apply(id, transition, |record| {
             record.reason =
                 (transition == Transition::ExpireDead).then(|| text.as_str().to_owned());
@@ -212,6 +218,7 @@ impl<'s> Change<'s> {
         transition: Transition,
         reason: &ErrorText,
     ) -> Outcome<()> {
+        self.count_error(id, transition, false, reason.as_str());
         self.apply(id, transition, |record| {
             record.reason = Some(reason.as_str().to_owned());
             if transition != Transition::DeadLetterLease {
@@ -256,6 +263,7 @@ impl<'s> Change<'s> {
     /// Writes all changes. Returns the queues that gained work.
     pub(crate) async fn finish(mut self) -> Outcome<Vec<QueueRow>> {
         self.flush().await?;
+        self.write_errors().await?;
         let stirred = std::mem::take(&mut self.stirred);
         Ok(stirred.iter().filter_map(|queue| self.queues.remove(queue)).collect())
     }
@@ -364,14 +372,14 @@ impl<'s> Change<'s> {
             return Ok(Overdue::None { as_of: now });
         }
         let change = Self::read(session, sorted(ids.iter().copied())).await?;
-        Ok(Overdue::Some(ids, change))
+        Ok(Overdue::Some(ids, Box::new(change)))
     }
 }
 
 /// The result of a look for leases that ran out.
 pub(crate) enum Overdue<'s> {
     None { as_of: Timestamp },
-    Some(Vec<JobId>, Change<'s>),
+    Some(Vec<JobId>, Box<Change<'s>>),
 }
 
 fn sorted(ids: impl Iterator<Item = JobId>) -> Vec<Uuid> {

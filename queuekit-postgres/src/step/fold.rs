@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use queuekit_core::queue::Ends;
 use tokio_postgres::Row;
 
+use super::error_groups;
 use crate::column_names::columns;
 use crate::counters::push_ends;
 use crate::error::Outcome;
@@ -36,13 +37,14 @@ struct Sum {
     turn: i64,
 }
 
-/// Folds deltas into the counters; does nothing if another process is folding.
-pub(crate) async fn fold(session: &Session<'_>) -> Outcome<()> {
+/// Folds deltas into the counters and the error groups, of which `kept` are kept of a queue; does
+/// nothing if another process is folding. Returns whether there may be more.
+pub(crate) async fn fold(session: &Session<'_>, kept: usize) -> Outcome<bool> {
     session.begin_settling().await?;
     let lock_class = session.statements.lock_class();
     let lock = session.query(Sql::TryLock, params![LOCK, lock_class]).await?;
     if !lock.first().map_or(Ok(false), |row| row.try_get("taken"))? {
-        return Ok(());
+        return Ok(false);
     }
     let mut sums: BTreeMap<i32, Sum> = BTreeMap::new();
     let deltas = session.query(Sql::FoldTake, params![DELTAS]).await?;
@@ -59,7 +61,10 @@ pub(crate) async fn fold(session: &Session<'_>) -> Outcome<()> {
         }
         put(session, &sums, &rings).await?;
     }
-    session.commit().await
+    let kept = i64::try_from(kept).unwrap_or(i64::MAX);
+    let more = error_groups::fold(session, DELTAS, kept).await?;
+    session.commit().await?;
+    Ok(more || deltas.len() >= DELTAS as usize)
 }
 
 /// Takes the lock of folding: no other call folds until the transaction ends.

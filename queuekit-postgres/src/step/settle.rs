@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::{
     Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, ErrorText, JobId, LeaseToken,
-    Nack, NackKind, NackOutcome, State,
+    Nack, NackOutcome, State,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -133,9 +133,10 @@ async fn nack_one(change: &mut Change<'_>, nack: &Nack) -> Outcome<NackOutcome> 
         (record.attempts, record.max_attempts, record.cancel_requested);
     let transition = lifecycle::nack(nack.kind, attempts, most, cancelled);
     let id = nack.lease.id;
-    if matches!(nack.kind, NackKind::Retry | NackKind::Fatal) {
+    if nack.kind.is_failure() {
         change.add_failure(id, &nack.error);
     }
+    change.count_error(id, transition, nack.kind.is_failure(), nack.error.as_str());
     if transition == Transition::Release {
         change.add_release(id, nack.cause());
     }

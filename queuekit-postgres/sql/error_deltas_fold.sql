@@ -1,0 +1,40 @@
+-- Adds deltas up in error groups.
+-- Parameters: $1 most deltas.
+-- Result: a row per group that was added to: queue, and how many deltas.
+-- Index: error_groups_pkey; of deltas none: the table is short.
+-- Locks: the rows it removes, and those of groups. The caller holds the lock of folding.
+WITH taken AS (
+    DELETE FROM queuekit.error_deltas
+    WHERE error_deltas.ctid = ANY (ARRAY(
+        SELECT part.ctid
+        FROM queuekit.error_deltas AS part
+        LIMIT $1::int
+    ))
+    RETURNING error_deltas.*
+),
+summed AS (
+    SELECT
+        taken.queue, taken.kind, taken.signature, sum(taken.failures) AS failures,
+        sum(taken.deaths) AS deaths, min(taken.at) AS first, max(taken.at) AS last,
+        (array_agg(taken.sample ORDER BY taken.id DESC))[1] AS sample, count(*) AS deltas
+    FROM taken
+    GROUP BY taken.queue, taken.kind, taken.signature
+),
+folded AS (
+    INSERT INTO queuekit.error_groups AS old (
+        queue, kind, signature, failures, deaths, first, last, sample
+    )
+    SELECT
+        summed.queue, summed.kind, summed.signature, summed.failures, summed.deaths,
+        summed.first, summed.last, summed.sample
+    FROM summed
+    JOIN queuekit.queues ON queues.id = summed.queue
+    ON CONFLICT (queue, kind, signature) DO UPDATE
+    SET
+        failures = old.failures + excluded.failures,
+        deaths = old.deaths + excluded.deaths,
+        last = greatest(old.last, excluded.last),
+        sample = excluded.sample
+)
+SELECT summed.queue, summed.deltas
+FROM summed
