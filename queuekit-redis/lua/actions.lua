@@ -3,27 +3,27 @@
 -- KEYS: those of the queue.
 -- ARGV: per job: action (dead_letter, dead_letter_forced, dead_letter_lease, quarantine, cancel,
 -- retry, reschedule, delete, delete_forced); id; text (a reason, a token, a delay in ms); reason of
--- dead_letter_lease.
+-- dead_letter_lease; the signature of the reason.
 -- Result: per job one of done, already, conflict, lost, unknown, requested, unreadable.
 use(1)
 
 local act = {}
 
-function act.dead_letter(job, reason, force)
+function act.dead_letter(job, reason, force, signature)
     if job.state == 'x' then
         return 'already'
     elseif job.state ~= 'p' and not (force and job.state == 'r') then
         return 'conflict'
     end
-    Change.dead_letter(job, reason)
+    Change.dead_letter(job, reason, signature)
     return 'done'
 end
 
-function act.dead_letter_forced(job, reason)
-    return act.dead_letter(job, reason, true)
+function act.dead_letter_forced(job, reason, _, signature)
+    return act.dead_letter(job, reason, true, signature)
 end
 
-function act.dead_letter_lease(job, token, reason)
+function act.dead_letter_lease(job, token, reason, signature)
     if seq_hex(job.lease_seq) .. job.nonce ~= token then
         return 'lost'
     elseif job.state == 'x' then
@@ -31,7 +31,7 @@ function act.dead_letter_lease(job, token, reason)
     elseif job.state ~= 'r' then
         return 'lost'
     end
-    Change.dead_letter(job, reason, true)
+    Change.dead_letter(job, reason, signature, true)
     return 'done'
 end
 
@@ -116,13 +116,14 @@ function act.delete_forced(job)
 end
 
 local answer = {}
-for base = 1, #ARGV, 4 do
+for base = 1, #ARGV, 5 do
     local job = Job.load(ARGV[base + 1])
     local outcome = 'unknown'
     if job and not job.seq then
         outcome = 'unreadable'
     elseif job then
-        outcome = act[ARGV[base]](job, ARGV[base + 2], ARGV[base + 3] ~= '' and ARGV[base + 3])
+        local reason = ARGV[base + 3] ~= '' and ARGV[base + 3]
+        outcome = act[ARGV[base]](job, ARGV[base + 2], reason, ARGV[base + 4])
     end
     answer[#answer + 1] = outcome
     refresh_touched()

@@ -6,7 +6,7 @@
 -- ttl in ms; 6 worker; 7 the bytes of the leases that the call has already; 8 most bytes; 9 how
 -- many acks, each from 11 on: id, token (as in STATE), result (+ and its bytes) or empty; 10 how
 -- many nacks, each after those: id, token, kind (t retry, l release, f fatal, c cancelled), delay
--- in ms, text: of a release its cause.
+-- in ms, text: of a release its cause; the signature of a failure.
 -- Result: an outcome per ack (A acked, D done before, L lost, N unknown) and per nack (r retrying,
 -- x dead, b released, c cancelled, l lost, n unknown), in one text; now; how many leases might
 -- still be taken back, and how many jobs dead-lettered; ms to the next event, empty if there is
@@ -87,7 +87,7 @@ local function ack()
     at = at + count * 3
 end
 
-local function nack(id, token, kind, delay, text)
+local function nack(id, token, kind, delay, text, signature)
     -- The data, which may be large, is read for a valid token only.
     local state = call('HGET', Q.state, id)
     if not state then
@@ -98,20 +98,18 @@ local function nack(id, token, kind, delay, text)
     end
     local job = Job.load(id)
     job.nonce = NO_NONCE
+    local dies = kind == 'f' or (kind == 't' and job.cancel ~= '1' and job.attempts >= job.max)
     if kind == 't' or kind == 'f' then
         Change.add_failure(job, text)
+        Change.count_error(job, signature, 1, dies and 1 or 0)
     end
-    if kind == 'f' then
+    if dies then
         job.reason = text
         Change.finish(job, 'x')
         return 'x'
     elseif kind == 'c' or job.cancel == '1' then
         Change.finish(job, 'n')
         return 'c'
-    elseif kind == 't' and job.attempts >= job.max then
-        job.reason = text
-        Change.finish(job, 'x')
-        return 'x'
     end
     Change.leave(job)
     job.state, job.at = 'p', now + delay
@@ -129,8 +127,8 @@ end
 ack()
 for _ = 1, tonumber(ARGV[10]) do
     outcomes[#outcomes + 1] = nack(ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]),
-        ARGV[at + 4])
-    at = at + 5
+        ARGV[at + 4], ARGV[at + 5])
+    at = at + 6
 end
 refresh_touched()
 

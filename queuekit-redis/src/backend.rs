@@ -41,10 +41,10 @@ impl Backend for RedisStore {
                 Action::dead_letter_lease(lease, dead_letter.reason.as_str())
             }
             DeadLetterTarget::Job { id, force: true } => {
-                Action::new("dead_letter_forced", *id).with(dead_letter.reason.as_str())
+                Action::dead_letter("dead_letter_forced", *id, dead_letter.reason.as_str())
             }
             DeadLetterTarget::Job { id, force: false } => {
-                Action::new("dead_letter", *id).with(dead_letter.reason.as_str())
+                Action::dead_letter("dead_letter", *id, dead_letter.reason.as_str())
             }
         };
         let acts = dead_letters.iter().map(act).collect();
@@ -120,6 +120,7 @@ impl Backend for RedisStore {
         capabilities.migrations = Some(self);
         capabilities.schedules = Some(self);
         capabilities.audit = Some(self);
+        capabilities.errors = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = !self.shared.topology.is_cluster();
         capabilities.calls_at_once = 2;

@@ -269,6 +269,16 @@ records! {
         started: TIME,
     }
 
+    /// An error group of a queue.
+    GROUP Group {
+        failures: SEQUENCE,
+        deaths: SEQUENCE,
+        first: TIME,
+        last: TIME,
+        /// The job that it was last added to for.
+        sample: ID,
+    }
+
     /// A log line of a job, after the head of a note. After its own: the text.
     LINE Line {
         /// In decimal digits.
@@ -325,7 +335,7 @@ keys! {
     QUEUE Queue {
         meta, data, state, leased, ready, completed, dead, cancelled, notes, failed, unique,
         unique_free, ends, wake, partition_keys, waiting, places, due, later, turns, alarms, held,
-        running,
+        running, groups, group_times,
     }
 
     /// The keys of a queue that show whether its jobs still need their payloads.

@@ -33,6 +33,7 @@ mod connection;
 mod doubt;
 mod enqueue;
 mod error;
+mod error_groups;
 mod inspect;
 mod io;
 mod keys;

@@ -118,7 +118,8 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
 }
 
 fn scripts(config: &RedisConfig, flags: bool) -> Scripts {
-    Scripts::new(flags, config.test_clock.as_ref().map_or("", |clock| &clock.lua))
+    let clock = config.test_clock.as_ref().map_or("", |clock| &clock.lua);
+    Scripts::new(flags, clock, &config.limits)
 }
 
 /// Refuses a server that may lose stored data (contract R11.2).

@@ -1,9 +1,12 @@
 //! The scripts, each after the shared pieces that it needs.
 
+use queuekit_core::Limits;
 use redis::Script;
 
 use crate::layout::lua::inline;
 
+/// The name in scripts of how many error groups of a queue are kept.
+const MOST_GROUPS: &str = "MOST_ERROR_GROUPS";
 /// The piece before every script that works on a queue.
 const QUEUE: &str = include_str!("../lua/lib/queue.lua");
 
@@ -119,6 +122,7 @@ scripts! {
     EventSettings: Adds [] "event_settings",
     AuditAdd: Adds "audit_add",
     Audit: Reads "audit",
+    ErrorGroups: Reads [] "error_groups",
 }
 
 impl Lua {
@@ -140,8 +144,9 @@ struct Text {
 
 impl Scripts {
     /// `flags`: the server reads the flags in a script's first line (7.0). `clock`: Lua that tests
-    /// put before every script.
-    pub(crate) fn new(flags: bool, clock: &str) -> Self {
+    /// put before every script. `limits`: those that scripts apply are written into them.
+    pub(crate) fn new(flags: bool, clock: &str, limits: &Limits) -> Self {
+        let most = limits.error_groups().to_string();
         let text = |script: &Lua| {
             let parts = script.parts();
             let first = match parts.does {
@@ -150,7 +155,8 @@ impl Scripts {
                 Does::Frees => "#!lua flags=allow-oom\n",
                 Does::Reads => "#!lua flags=no-writes,allow-oom\n",
             };
-            let text = format!("{first}{clock}{}", inline(&parts.joined()));
+            let joined = parts.joined().replace(MOST_GROUPS, &most);
+            let text = format!("{first}{clock}{}", inline(&joined));
             Text { hash: Script::new(&text).get_hash().to_owned(), text }
         };
         Self(Lua::ALL.iter().map(text).collect())
@@ -190,7 +196,8 @@ fn joined(of_queue: bool, pieces: &[Piece], text: &str) -> String {
 pub(crate) fn of_test(pieces: &[&str], text: &'static str) -> String {
     let pieces: Vec<Piece> =
         PIECES.iter().filter(|piece| pieces.contains(&piece.name)).copied().collect();
-    inline(&joined(true, &pieces, text))
+    let most = Limits::default().error_groups().to_string();
+    inline(&joined(true, &pieces, text).replace(MOST_GROUPS, &most))
 }
 
 #[cfg(test)]

@@ -205,9 +205,10 @@ async fn case(stage: &RedisStage, part: &str, place: Place, damage: Damage, act:
     assert_bare(stage, &what).await;
 }
 
-/// Nothing is left of any job: only what is of the queue itself.
+/// Nothing is left of any job: only what is of the queue itself, error groups among it.
 async fn assert_bare(stage: &RedisStage, what: &str) {
-    let bare = ["meta", "wake", "ends"].map(|part| stage.key("default", part));
+    let bare = ["meta", "wake", "ends", "groups", "group_times"];
+    let bare = bare.map(|part| stage.key("default", part));
     let mut left = stage.keys().await;
     left.retain(|key| !bare.contains(key) && key.contains('{'));
     // A fair queue keeps the turn of the jobs without a key.

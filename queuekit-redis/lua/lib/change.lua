@@ -177,7 +177,51 @@ local function finish(job, state)
     touch(job.key)
 end
 
-local function dead_letter(job, reason, by_holder)
+-- Counts failures and deaths of a job in the group of their error (contract R8.4). What no kind can
+-- be read of is in no group. The groups are written at the end, each once.
+local function count_error(job, signature, failures, deaths)
+    local from = DATA.rest + #job.key + #job.unique
+    local kind = not job.formless and job.data:match('^(%w[%w_.:-]*) ', from)
+    if not kind then
+        return
+    end
+    counted = counted or {}
+    local group = kind .. '\0' .. signature
+    local sum = counted[group] or { failures = 0, deaths = 0 }
+    sum.failures, sum.deaths = sum.failures + failures, sum.deaths + deaths
+    sum.sample = job.id
+    counted[group] = sum
+end
+
+-- Adds to the groups, and removes the least recent beyond their limit.
+local function store_errors()
+    for group, sum in pairs(counted) do
+        local old = call('HGET', Q.groups, group)
+        local first, last = now_hex, now_hex
+        if old then
+            sum.failures = sum.failures + hex(old, GROUP.failures)
+            sum.deaths = sum.deaths + hex(old, GROUP.deaths)
+            first = sub(old, GROUP.first)
+            last = sub(old, GROUP.last) > last and sub(old, GROUP.last) or last
+        end
+        call('HSET', Q.groups, group, GROUP.write({
+            failures = format(GROUP.failures.hex, sum.failures),
+            deaths = format(GROUP.deaths.hex, sum.deaths),
+            first = first, last = last, sample = sum.sample,
+        }))
+        call('ZADD', Q.group_times, format('%.0f', tonumber(last, 16)), group)
+    end
+    counted = nil
+    local surplus = call('ZCARD', Q.group_times) - MOST_ERROR_GROUPS
+    if surplus > 0 then
+        local gone = call('ZRANGE', Q.group_times, 0, surplus - 1)
+        call('ZREM', Q.group_times, unpack(gone))
+        call('HDEL', Q.groups, unpack(gone))
+    end
+end
+
+local function dead_letter(job, reason, signature, by_holder)
+    count_error(job, signature, 0, 1)
     job.reason = reason
     if not by_holder then
         -- The nonce goes too: the lease was broken without its holder.
@@ -188,7 +232,7 @@ end
 
 local function quarantine(job)
     call('HINCRBY', Q.meta, 'corrupt', 1)
-    dead_letter(job, 'corrupt')
+    dead_letter(job, 'corrupt', '1 corrupt')
 end
 
 local function to_pending(job)
@@ -235,10 +279,14 @@ end
 -- Takes a lease back as if it had run out (contract R1.3, R1.6).
 local function expire(job)
     add_failure(job, 'lease expired')
+    local dies = job.cancel ~= '1' and job.attempts >= job.max
+    count_error(job, '1 lease expired', 1, dies and 1 or 0)
     if job.cancel == '1' then
         finish(job, 'n')
-    elseif job.attempts >= job.max then
-        dead_letter(job, 'lease expired')
+    elseif dies then
+        -- The nonce goes too: the lease was broken without its holder.
+        job.reason, job.nonce = 'lease expired', NO_NONCE
+        finish(job, 'x')
     else
         to_pending(job)
     end
@@ -258,5 +306,6 @@ return {
     room = room, set_of = set_of, told_as = told_as, leave = leave, enter = enter,
     remember_ends = remember_ends, end_unique = end_unique, holder = holder, outlive = outlive,
     take_unique = take_unique, finish = finish, dead_letter = dead_letter, quarantine = quarantine,
-    to_pending = to_pending, add_failure = add_failure, add_release = add_release, expire = expire, remove = remove,
+    to_pending = to_pending, add_failure = add_failure, add_release = add_release,
+    count_error = count_error, store_errors = store_errors, expire = expire, remove = remove,
 }

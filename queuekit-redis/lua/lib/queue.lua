@@ -23,6 +23,9 @@ local Q, per_key, skip, hold, fair, paused, max_pending, dedup, moving, known
 -- whether the queue gained work, or a key let another job go.
 local touched, partition_keys, clock, stirred
 
+-- What failures and deaths add to error groups; nil if there were none.
+local counted
+
 -- Pieces that a script may need: lib/NAME.lua. Most of the cost of a small call is creating
 -- functions, so a piece is created at its first use.
 local Job, PartitionKey, Change, Frontier, View, Reserve, Payload
@@ -159,6 +162,9 @@ local function conclude()
     refresh_touched()
     if next(partition_keys) then
         PartitionKey.store()
+    end
+    if counted then
+        Change.store_errors()
     end
     flush_all()
     if stirred then

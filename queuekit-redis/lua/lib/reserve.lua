@@ -153,7 +153,7 @@ local function take_out(job, member, level, at)
     elseif job.corrupt then
         Change.quarantine(job)
     else
-        Change.dead_letter(job, 'deadline')
+        Change.dead_letter(job, 'deadline', '1 deadline')
     end
     PartitionKey.refresh(sub(member, ENTRY.rest))
 end

@@ -11,7 +11,7 @@
 //! | `STATE.write({ state = 'r', .. })` | the head, from all its fields in any order |
 //! | `STATE.with(old, { size = size })` | the record `old` with other values of some fields |
 //! | `KEYS[LOG.order]`, `LOG.count` | `KEYS[2]`, `6` |
-//! | `KEYS[QUEUE.next]` | `KEYS[24]`: the first one after those of a queue |
+//! | `KEYS[QUEUE.next]` | `KEYS[26]`: the first one after those of a queue |
 //! | `QUEUE.named(base)` | `{ meta = KEYS[base], data = KEYS[base + 1], .. }` |
 //!
 //! A name that is not in the layout stays as it is; a test finds it.

@@ -1,6 +1,6 @@
 //! Actions on jobs, as the script takes and answers them.
 
-use queuekit_core::{Error, ErrorKind, JobId, LeaseToken, QueueName, Result};
+use queuekit_core::{Error, ErrorKind, JobId, LeaseToken, QueueName, Result, Signature};
 
 use crate::codec::token;
 use crate::error::answered;
@@ -12,6 +12,7 @@ pub(crate) struct Action {
     what: &'static str,
     text: Vec<u8>,
     reason: Vec<u8>,
+    signature: Vec<u8>,
     /// The queue of a lease. It is needed because the ids of two queues may end in the same bytes.
     queue: Option<QueueName>,
 }
@@ -29,7 +30,8 @@ pub(crate) enum Acted {
 
 impl Action {
     pub(crate) fn new(what: &'static str, id: JobId) -> Self {
-        Self { id, what, text: Vec::new(), reason: Vec::new(), queue: None }
+        let [text, reason, signature] = Default::default();
+        Self { id, what, text, reason, signature, queue: None }
     }
 
     pub(crate) fn with(mut self, text: impl Into<Vec<u8>>) -> Self {
@@ -37,8 +39,15 @@ impl Action {
         self
     }
 
+    /// `what` is dead_letter or dead_letter_forced.
+    pub(crate) fn dead_letter(what: &'static str, id: JobId, reason: &str) -> Self {
+        let signature = Signature::of(reason).to_stored().into();
+        Self { text: reason.into(), signature, ..Self::new(what, id) }
+    }
+
     pub(crate) fn dead_letter_lease(lease: &LeaseToken, reason: &str) -> Self {
-        Self { reason: reason.into(), ..Self::of_lease("dead_letter_lease", lease) }
+        let signature = Signature::of(reason).to_stored().into();
+        Self { reason: reason.into(), signature, ..Self::of_lease("dead_letter_lease", lease) }
     }
 
     pub(crate) fn quarantine(lease: &LeaseToken) -> Self {
@@ -53,8 +62,9 @@ impl Action {
         self.id
     }
 
-    pub(crate) fn args(&self) -> [Vec<u8>; 4] {
-        [self.what.into(), self.id.as_bytes().to_vec(), self.text.clone(), self.reason.clone()]
+    pub(crate) fn args(&self) -> [Vec<u8>; 5] {
+        let (text, reason) = (self.text.clone(), self.reason.clone());
+        [self.what.into(), self.id.as_bytes().to_vec(), text, reason, self.signature.clone()]
     }
 
     pub(crate) fn may_be_of(&self, queue: &QueueName) -> bool {

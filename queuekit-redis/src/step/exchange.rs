@@ -8,7 +8,7 @@ use queuekit_core::lifecycle::Budget;
 use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::{
     Ack, AckOutcome, Lease, LeaseToken, Nack, NackKind, NackOutcome, QueueName, ReleaseCause,
-    Reserve, Timestamp,
+    Reserve, Signature, Timestamp,
 };
 use redis::Value;
 
@@ -119,6 +119,10 @@ impl Part<'_> {
             args.push(match nack.kind {
                 NackKind::Release => nack.cause().map_or("", ReleaseCause::as_str).into(),
                 _ => nack.error.as_str().into(),
+            });
+            args.push(match nack.kind.is_failure() {
+                true => Signature::of(nack.error.as_str()).to_stored().into(),
+                false => Vec::new(),
             });
         }
         args
