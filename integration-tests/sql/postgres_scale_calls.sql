@@ -81,7 +81,7 @@ EXECUTE keys_settle (
 EXECUTE keys_take ('{leased}', '{i43}', test_ids(4, 43, 43));
 EXECUTE request_cancel (test_ids(4, 51, 60));
 EXECUTE lock_ended (test_ids(3, 1, 5) || test_ids(8, 1, 5));
-EXECUTE to_waiting (test_ids(8, 1, 5), array_fill(false, '{5}'));
+EXECUTE to_waiting (test_ids(8, 1, 5), array_fill(false, '{5}'), array_fill(0, '{5}'));
 EXECUTE to_nothing (test_ids(3, 1, 5) || test_ids(8, 6, 10));
 EXECUTE take_ready (test_ids(1, 100, 100), '{1}', '{21}', '{1000000000100}', '{100}');
 EXECUTE reschedule (test_ids(1, 100, 100), 1000);

@@ -142,6 +142,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.admin().retry(ids).await
     }
 
+    async fn retry_after(&self, retries: &[(JobId, Duration)]) -> Result<Vec<RetryOutcome>> {
+        self.admin().retry_after(retries).await
+    }
+
     async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>> {
         self.admin().reschedule(ids, delay).await
     }

@@ -23,6 +23,7 @@ macro_rules! __for_each_case {
                 r6_8_a_purge_deletes_all_that_matches
                 r6_8_what_runs_is_skipped
                 [Admin] r6_8_the_dead_are_brought_back
+                [Admin] r6_8_a_retry_is_spread_over_a_time
                 [Admin] r6_8_waiting_jobs_are_rescheduled_and_called_off
             }
 
@@ -196,6 +197,8 @@ macro_rules! __for_each_case {
                 [Admin] r6_3_retry_takes_its_idempotency_key_again
                 [Admin] r6_3_a_taken_key_keeps_no_other_from_coming_back
                 [Admin] r6_3_retry_ignores_max_pending
+                [Admin] r6_3_a_retry_may_be_delayed
+                [Admin] r6_3_a_retry_is_delayed_by_366_days_at_most
                 [Admin] r6_3_retry_under_hold_keeps_the_place_in_the_key
                 [Admin] r6_4_a_waiting_job_is_rescheduled
                 [Admin] r6_4_only_pending_jobs_are_rescheduled

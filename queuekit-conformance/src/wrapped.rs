@@ -198,6 +198,11 @@ impl<L: Layer> Admin for Wrapped<L> {
         self.0.retry(ids).await
     }
 
+    async fn retry_after(&self, retries: &[(JobId, Duration)]) -> Result<Vec<RetryOutcome>> {
+        self.0.called("retry_after");
+        self.0.retry_after(retries).await
+    }
+
     async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>> {
         self.0.called("reschedule");
         self.0.reschedule(ids, delay).await
@@ -319,7 +324,7 @@ impl<L: Layer> Outbox for Wrapped<L> {
 }
 
 /// Every operation that a [`Layer`] sees.
-pub const OPERATIONS: [&str; 42] = [
+pub const OPERATIONS: [&str; 43] = [
     "enqueue",
     "reserve",
     "ack",
@@ -362,4 +367,5 @@ pub const OPERATIONS: [&str; 42] = [
     "list_events",
     "deliver_again",
     "list_error_groups",
+    "retry_after",
 ];

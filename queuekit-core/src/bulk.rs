@@ -15,6 +15,9 @@ use crate::words::words;
 pub enum BulkAction {
     /// Retry it, with all its attempts.
     Retry,
+    /// Retry it, due at a random time within this duration, so that a service that was just
+    /// repaired does not get all of them at once.
+    RetryOver(Duration),
     /// Cancel it.
     Cancel,
     /// Delete it, unless it is running.
@@ -29,7 +32,7 @@ pub enum BulkAction {
 // Exhaustive: code that reads the name of an action must know each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BulkActionName {
-    /// [`BulkAction::Retry`].
+    /// [`BulkAction::Retry`] and [`BulkAction::RetryOver`].
     Retry,
     /// [`BulkAction::Cancel`].
     Cancel,
@@ -50,7 +53,7 @@ impl BulkAction {
     /// The word.
     pub const fn name(&self) -> BulkActionName {
         match self {
-            Self::Retry => BulkActionName::Retry,
+            Self::Retry | Self::RetryOver(_) => BulkActionName::Retry,
             Self::Cancel => BulkActionName::Cancel,
             Self::Delete => BulkActionName::Delete,
             Self::DeadLetter(_) => BulkActionName::DeadLetter,
@@ -163,6 +166,11 @@ async fn apply<B: Backend + ?Sized>(
             let outcomes = admin(backend)?.retry(&ids).await?;
             count(&outcomes, |outcome| *outcome == RetryOutcome::Retried)
         }
+        BulkAction::RetryOver(over) => {
+            let retries: Vec<_> = ids.iter().map(|id| (*id, within(*over))).collect();
+            let outcomes = admin(backend)?.retry_after(&retries).await?;
+            count(&outcomes, |outcome| *outcome == RetryOutcome::Retried)
+        }
         BulkAction::Cancel => {
             let outcomes = admin(backend)?.cancel(&ids).await?;
             let done = [CancelOutcome::Cancelled, CancelOutcome::Requested];
@@ -192,6 +200,11 @@ async fn apply<B: Backend + ?Sized>(
             deleted
         }
     })
+}
+
+/// A random part of a duration.
+fn within(duration: Duration) -> Duration {
+    Duration::from_millis(fastrand::u64(..=u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
 }
 
 /// The store's time, from the figures of a queue; none if the filter's queue does not exist.

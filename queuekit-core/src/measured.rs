@@ -216,6 +216,10 @@ impl Admin for Measured {
         measured!("retry", ids, inner!(self, admin).retry(ids))
     }
 
+    async fn retry_after(&self, retries: &[(JobId, Duration)]) -> Result<Vec<RetryOutcome>> {
+        measured!("retry_after", retries, inner!(self, admin).retry_after(retries))
+    }
+
     async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>> {
         measured!("reschedule", ids, inner!(self, admin).reschedule(ids, delay))
     }

@@ -1,5 +1,5 @@
 -- Brings dead and cancelled jobs back.
--- Parameters: a row per job, sorted by id: $1 id; $2 whether it keeps its sequence.
+-- Parameters: a row per job, sorted by id: $1 id; $2 whether it keeps its sequence; $3 delay in ms.
 -- Result: the ids of those that were brought back. A cancelled delivery whose event has gone has no
 -- payload any more, and is left where it is.
 -- Index: dead_pkey, done_id, events_pkey.
@@ -44,7 +44,7 @@ body AS (
     INSERT INTO queuekit.jobs (
         id, seq, scheduled_at, created_at, timeout_ms, lease_seq, deadline_ms, deadline_at,
         started_at, queue, rank, max_attempts, unique_until_done, kind, lane, idempotency_key,
-        worker, moved_from, metadata, errors, payload
+        worker, moved_from, metadata, errors, payload, later
     )
     SELECT
         ended.id,
@@ -52,13 +52,14 @@ body AS (
             WHEN input.keeps THEN ended.seq
             ELSE clock.base + 1024 * (input.place - 1)
         END,
-        clock.now, ended.created_at, ended.timeout_ms, ended.lease_seq, ended.deadline_ms,
-        clock.now + ended.deadline_ms, ended.started_at, ended.queue, ended.rank,
+        clock.now + input.delay, ended.created_at, ended.timeout_ms, ended.lease_seq,
+        ended.deadline_ms, clock.now + input.delay + ended.deadline_ms, ended.started_at, ended.queue, ended.rank,
         ended.max_attempts, ended.unique_until_done, ended.kind,
         nullif(ended.lane, ''),
         ended.idempotency_key, ended.worker, ended.moved_from, ended.metadata, ended.errors,
-        ended.payload
-    FROM unnest($1::uuid[], $2::boolean[]) WITH ORDINALITY AS input (id, keeps, place)
+        ended.payload, coalesce(ended.lane, '') > '' AND input.delay > 0
+    FROM unnest($1::uuid[], $2::boolean[], $3::bigint[]) WITH ORDINALITY
+        AS input (id, keeps, delay, place)
     CROSS JOIN clock
     JOIN ended ON ended.id = input.id
     RETURNING id, scheduled_at, seq, queue, rank, lane

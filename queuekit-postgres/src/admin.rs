@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use queuekit_core::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
+use queuekit_core::capability::{
+    Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why, admit_retries,
+};
 use queuekit_core::limits::DELAY;
 use queuekit_core::queue::{QueuePatch, QueueSettings};
 use queuekit_core::{Error, JobId, QueueName, Result};
@@ -71,11 +73,12 @@ impl Admin for PostgresStore {
         Ok(outcomes)
     }
 
-    async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
-        let mut outcomes = Vec::with_capacity(ids.len());
-        for slice in ids.chunks(SLICE) {
-            let retried = self.call("retry", Call::Once, slice, |ids, session| {
-                Box::pin(in_transaction(session, step::retry(session, ids)))
+    async fn retry_after(&self, retries: &[(JobId, Duration)]) -> Result<Vec<RetryOutcome>> {
+        admit_retries(retries).map_err(|error| error.during("retry"))?;
+        let mut outcomes = Vec::with_capacity(retries.len());
+        for slice in retries.chunks(SLICE) {
+            let retried = self.call("retry", Call::Once, slice, |slice, session| {
+                Box::pin(in_transaction(session, step::retry(session, slice)))
             });
             let (slice, stirred) = retried.await?;
             self.stir(stirred.iter().map(|row| &row.name));

@@ -55,7 +55,7 @@ function act.cancel(job)
     return job.state == 'n' and 'already' or 'conflict'
 end
 
-function act.retry(job)
+function act.retry(job, delay)
     if job.state ~= 'x' and job.state ~= 'n' then
         return 'conflict'
     end
@@ -68,11 +68,11 @@ function act.retry(job)
     if not keeps then
         job.seq = seq_hex(call('HINCRBY', Q.meta, 'seq', 1))
     end
-    job.state, job.attempts, job.releases, job.at = 'p', 0, 0, now
+    job.state, job.attempts, job.releases, job.at = 'p', 0, 0, now + delay
     job.cancel, job.reason = '0', ''
     local deadline = not job.formless and hex(job.data, DATA.deadline)
     if deadline and deadline > 0 then
-        job.deadline = time_hex(now + deadline - hex(job.data, DATA.created))
+        job.deadline = time_hex(job.at + deadline - hex(job.data, DATA.created))
     end
     Change.enter(job)
     if job.unique ~= '' then

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use queuekit_core::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
+use queuekit_core::capability::{
+    Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why, admit_retries,
+};
 use queuekit_core::limits::DELAY;
 use queuekit_core::queue::{QueuePatch, QueueSettings, in_use};
 use queuekit_core::{Error, ErrorKind, JobId, QueueName, Result};
@@ -71,8 +73,12 @@ impl Admin for RedisStore {
         Ok(self.for_one_call().act("cancel", acts).await?.into_iter().map(outcome).collect())
     }
 
-    async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
-        let acts = ids.iter().map(|id| Action::new("retry", *id)).collect();
+    async fn retry_after(&self, retries: &[(JobId, Duration)]) -> Result<Vec<RetryOutcome>> {
+        admit_retries(retries).map_err(|error| error.during("retry"))?;
+        let act = |(id, delay): &(JobId, Duration)| {
+            Action::new("retry", *id).with(millis(*delay).to_string())
+        };
+        let acts = retries.iter().map(act).collect();
         let outcome = |acted| match acted {
             Acted::Done => RetryOutcome::Retried,
             Acted::Unknown => RetryOutcome::NotFound,

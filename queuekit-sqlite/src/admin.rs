@@ -35,9 +35,9 @@ impl Admin for SqliteStore {
         self.write("cancel", move |step| step.cancel(&ids)).await
     }
 
-    async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
-        let ids = ids.to_vec();
-        self.write("retry", move |step| step.retry(&ids)).await
+    async fn retry_after(&self, retries: &[(JobId, Duration)]) -> Result<Vec<RetryOutcome>> {
+        let retries = retries.to_vec();
+        self.write("retry", move |step| step.retry(&retries)).await
     }
 
     async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>> {

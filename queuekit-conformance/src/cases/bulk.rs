@@ -100,6 +100,27 @@ pub async fn r6_8_the_dead_are_brought_back(world: &dyn World) {
     assert_eq!(served, ids);
 }
 
+/// R6.8: a retry can be spread: each job is due within the time, and not all at its beginning.
+/// Guard: each job gets a delay of its own.
+pub async fn r6_8_a_retry_is_spread_over_a_time(world: &dyn World) {
+    dead_jobs(world, 40).await;
+    let filter = JobFilter::default().status(State::Dead);
+    let spread = request(BulkAction::RetryOver(10 * HOUR), filter);
+    assert_eq!(run(world, spread, 16).await, sum(40, 40));
+    let mut due = Vec::new();
+    for _ in 0..10 {
+        world.advance(HOUR).await;
+        let leases = world.reserve(40).await;
+        for lease in &leases {
+            world.complete(lease).await;
+        }
+        due.push(leases.len());
+    }
+    assert_eq!(due.iter().sum::<usize>(), 40, "{due:?}");
+    // Four are expected; that so many fall into one hour is out of the question.
+    assert!(due.iter().all(|jobs| *jobs < 30), "{due:?}");
+}
+
 /// R6.8: bulk actions reschedule and cancel waiting jobs, and ask running ones to stop.
 /// Guard: which outcomes count as a change.
 pub async fn r6_8_waiting_jobs_are_rescheduled_and_called_off(world: &dyn World) {

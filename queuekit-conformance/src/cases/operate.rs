@@ -1,13 +1,17 @@
 //! R6.3, R6.4, R6.6: bringing back, rescheduling, calling off.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
+use queuekit_core::limits::DELAY;
 use queuekit_core::queue::KeyOnDead;
-use queuekit_core::{AckOutcome, EnqueueOutcome, QueuePatch, State, Status};
+use queuekit_core::{AckOutcome, EnqueueOutcome, JobId, Lease, QueuePatch, State, Status};
 
 use crate::World;
-use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, keyed, unique};
+use crate::kit::{
+    DAY, HOUR, MILLISECOND, MINUTE, Moment, assert_invalid, default_queue, draft, keyed, unique,
+};
 
 /// R6.3: a retried job keeps its id and its history, and its attempts start again.
 /// Guard: retry is an update, never delete and enqueue.
@@ -82,6 +86,54 @@ pub async fn r6_3_a_taken_key_keeps_no_other_from_coming_back(world: &dyn World)
     let outcomes = world.admin().retry(&dead).await.expect("retry");
     let retried = RetryOutcome::Retried;
     assert_eq!(outcomes, [retried, RetryOutcome::Conflict, retried]);
+}
+
+/// R6.3: a retry may be delayed. The job waits that long, and its deadline counts from then.
+/// Guard: the delay moves the due time and the deadline.
+pub async fn r6_3_a_retry_may_be_delayed(world: &dyn World) {
+    let drafts = [draft(), draft().deadline(MINUTE), keyed("k"), keyed("k"), keyed("l")];
+    let ids = world.enqueue_all(drafts).await;
+    for id in &ids {
+        world.dead_letter_waiting(*id).await;
+    }
+    let delayed = [(ids[0], 2 * HOUR), (ids[1], 2 * HOUR), (ids[2], 2 * HOUR), (ids[4], 4 * HOUR)];
+    let outcomes = world.admin().retry_after(&delayed).await.expect("retry_after");
+    assert_eq!(outcomes, [RetryOutcome::Retried; 4]);
+    assert_eq!(world.status(ids[0]).await, Status::Scheduled);
+    // It comes back after another of its key, and waits for it.
+    world.bring_back(ids[3]).await;
+    assert_eq!(world.status(ids[3]).await, Status::Blocked);
+    world.assert_nothing_to_lease().await;
+    world.advance_to(Moment::Before, 2 * HOUR).await;
+    world.assert_nothing_to_lease().await;
+    world.advance(world.slack().max(MILLISECOND)).await;
+    let leases = world.reserve(10).await;
+    let leased: BTreeSet<JobId> = leases.iter().map(Lease::id).collect();
+    assert_eq!(leased, ids[..3].iter().copied().collect());
+    assert!(leases.iter().all(|lease| lease.attempt == 1), "{leases:?}");
+    for lease in leases {
+        if lease.id() == ids[1] {
+            world.assert_left(lease.deadline_in, MINUTE);
+        }
+        world.complete(&lease).await;
+    }
+    assert_eq!(world.reserve_ids(10).await, ids[3..4]);
+    world.advance(2 * HOUR).await;
+    assert!(world.reserve_ids(10).await.contains(&ids[4]));
+}
+
+/// R6.3: a delay of more than 366 days is refused, and nothing of the call is done.
+/// Guard: all delays are checked before the first job is changed.
+pub async fn r6_3_a_retry_is_delayed_by_366_days_at_most(world: &dyn World) {
+    let ids = world.enqueue_n(2).await;
+    for id in &ids {
+        world.dead_letter_waiting(*id).await;
+    }
+    let retries = [(ids[0], DELAY), (ids[1], DELAY + MILLISECOND)];
+    assert_invalid(world.admin().retry_after(&retries).await, "delay");
+    assert_eq!(world.state(ids[0]).await, State::Dead);
+    let outcomes = world.admin().retry_after(&retries[..1]).await.expect("retry_after");
+    assert_eq!(outcomes, [RetryOutcome::Retried]);
 }
 
 /// R6.3: a full queue does not prevent a retry.

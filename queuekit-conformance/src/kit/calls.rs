@@ -87,6 +87,7 @@ fn of_operators<'s>(store: &'s dyn Backend, token: &'s LeaseToken) -> Vec<Call<'
             remove_queue(&default_queue(), false);
             cancel(&[id]);
             retry(&[id]);
+            retry_after(&[(id, TTL)]);
             reschedule(&[id], TTL);
             why(id);
         });

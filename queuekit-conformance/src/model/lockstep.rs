@@ -237,13 +237,14 @@ impl<'a> Lockstep<'a> {
 
     async fn retry(&mut self) {
         let Some(id) = self.some_id() else { return };
-        self.log.push(format!("retry {id}"));
-        let outcome = self.admin().retry(&[id]).await.expect("retry");
+        let delay = sequence::seconds(&mut self.rng, &[0, 0, 10]);
+        self.log.push(format!("retry {id} in {delay:?}"));
+        let outcome = self.admin().retry_after(&[(id, delay)]).await.expect("retry_after");
         let is_lost = outcome == [RetryOutcome::Conflict] && self.machine.may_have_no_payload(id);
         if is_lost {
             return;
         }
-        assert_eq!(outcome, [self.machine.retry(id)], "retry {id}");
+        assert_eq!(outcome, [self.machine.retry(id, delay)], "retry {id}");
     }
 
     async fn reschedule(&mut self) {

@@ -7,8 +7,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::Why;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::JobId;
+use crate::limits::DELAY;
 use crate::names::QueueName;
 use crate::queue::{QueuePatch, QueueSettings};
 
@@ -59,7 +60,17 @@ pub trait Admin: Debug + Send + Sync {
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
-    async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>>;
+    async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
+        let retries: Vec<_> = ids.iter().map(|id| (*id, Duration::ZERO)).collect();
+        self.retry_after(&retries).await
+    }
+
+    /// The same, each due after a delay of its own; at most 366 days.
+    ///
+    /// # Errors
+    /// `Invalid` if a delay is too long, and nothing is changed; `Unavailable`, `Indeterminate`,
+    /// `Closed`.
+    async fn retry_after(&self, retries: &[(JobId, Duration)]) -> Result<Vec<RetryOutcome>>;
 
     /// Lets pending jobs run after this delay (R6.4); at most 366 days.
     ///
@@ -72,6 +83,20 @@ pub trait Admin: Debug + Send + Sync {
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn why(&self, id: JobId) -> Result<Option<Why>>;
+}
+
+/// Checks the delays of a retry, for stores.
+///
+/// # Errors
+/// `Invalid`, naming the first item that is beyond the limit.
+pub fn admit_retries(retries: &[(JobId, Duration)]) -> Result<()> {
+    match retries.iter().enumerate().find(|(_, (_, delay))| *delay > DELAY) {
+        None => Ok(()),
+        Some((item, (id, delay))) => {
+            let error = Error::invalid("delay", "at most 366 days", format!("{delay:?}"));
+            Err(error.at_item(item).on(id))
+        }
+    }
 }
 
 /// Calls for common changes.

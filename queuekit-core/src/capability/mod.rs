@@ -15,7 +15,7 @@ mod upkeep;
 mod wakeups;
 mod why;
 
-pub use admin::{Admin, AdminExt, CancelOutcome, RescheduleOutcome, RetryOutcome};
+pub use admin::{Admin, AdminExt, CancelOutcome, RescheduleOutcome, RetryOutcome, admit_retries};
 pub use audit::{Act, AuditEntry, AuditLog};
 pub use error_groups::ErrorGroups;
 pub use exchange::{Exchange, Exchanged, Settlement};

@@ -1,5 +1,7 @@
 //! What an operation does to a record: which transition it takes, and what that sets.
 
+use std::time::Duration;
+
 use super::{Record, Transition};
 use crate::backend::{
     Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Lease, Nack, NackOutcome,
@@ -133,12 +135,12 @@ impl Record {
         }
     }
 
-    /// It is retried (contract R6.3). The store assigns its place.
-    pub fn retry(&mut self, now: Timestamp) {
+    /// It is retried after a delay (contract R6.3). The store assigns its place.
+    pub fn retry(&mut self, now: Timestamp, delay: Duration) {
         self.attempts = 0;
         self.releases = 0;
-        self.scheduled_at = now;
-        self.deadline_at = self.deadline.map(|deadline| now + deadline);
+        self.scheduled_at = now + delay;
+        self.deadline_at = self.deadline.map(|deadline| self.scheduled_at + deadline);
         self.cancel_requested = false;
         self.reason = None;
     }

@@ -6,7 +6,9 @@ use async_trait::async_trait;
 
 use super::tables::Tables;
 use super::{MemoryStore, Operation};
-use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
+use crate::capability::{
+    Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why, admit_retries,
+};
 use crate::error::{Error, Result};
 use crate::job::{JobId, State};
 use crate::lifecycle::{self, Transition};
@@ -29,8 +31,11 @@ impl Admin for MemoryStore {
         self.step(Operation::Cancel, |tables| Ok(ids.iter().map(|id| tables.cancel(*id)).collect()))
     }
 
-    async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
-        self.step(Operation::Retry, |tables| Ok(ids.iter().map(|id| tables.retry(*id)).collect()))
+    async fn retry_after(&self, retries: &[(JobId, Duration)]) -> Result<Vec<RetryOutcome>> {
+        self.step(Operation::Retry, |tables| {
+            admit_retries(retries)?;
+            Ok(retries.iter().map(|(id, delay)| tables.retry(*id, *delay)).collect())
+        })
     }
 
     async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>> {
@@ -97,7 +102,7 @@ impl Tables {
         }
     }
 
-    fn retry(&mut self, id: JobId) -> RetryOutcome {
+    fn retry(&mut self, id: JobId, delay: Duration) -> RetryOutcome {
         let Some(record) = self.jobs.get(&id) else {
             return RetryOutcome::NotFound;
         };
@@ -110,7 +115,7 @@ impl Tables {
             return RetryOutcome::Conflict;
         }
         let now = self.now;
-        self.apply(id, transition, |record| record.retry(now));
+        self.apply(id, transition, |record| record.retry(now, delay));
         RetryOutcome::Retried
     }
 

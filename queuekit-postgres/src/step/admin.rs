@@ -152,23 +152,24 @@ async fn cancel_one(change: &mut Change<'_>, id: JobId) -> Outcome<CancelOutcome
 
 pub(crate) async fn retry(
     session: &Session<'_>,
-    ids: &[JobId],
+    retries: &[(JobId, Duration)],
 ) -> Outcome<(Vec<RetryOutcome>, Vec<QueueRow>)> {
-    let mut change = Change::of_jobs(session, ids.iter().copied(), false).await?;
-    let asked: Vec<Uuid> = ids.iter().copied().map(job_uuid).collect();
+    let mut change = Change::of_jobs(session, retries.iter().map(|(id, _)| *id), false).await?;
+    let asked: Vec<Uuid> = retries.iter().map(|(id, _)| job_uuid(*id)).collect();
     let mut lacking: HashSet<JobId> = HashSet::new();
     for row in session.query(Sql::CancelledLacking, params![asked]).await? {
         lacking.insert(job_id(row.try_get("id")?));
     }
-    let mut outcomes = Vec::with_capacity(ids.len());
-    for id in ids {
+    let mut outcomes = Vec::with_capacity(retries.len());
+    for (id, delay) in retries {
+        let due = change.now + *delay;
         let transition = change.record(*id).map(|record| lifecycle::retry(record.state));
         outcomes.push(match transition {
             None => RetryOutcome::NotFound,
             // A cancelled delivery that has outlived its event has nothing to run with (R14.6).
             Some(_) if lacking.contains(id) => RetryOutcome::Conflict,
             Some(Some(transition)) if change.take_key(*id).await? => {
-                change.apply(*id, transition, |_| {}).await?;
+                change.apply(*id, transition, |record| record.scheduled_at = due).await?;
                 RetryOutcome::Retried
             }
             Some(_) => RetryOutcome::Conflict,

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::change::{Change, Write};
 use crate::error::{Failure, Outcome};
 use crate::params::params;
-use crate::row::{Record, job_uuid, to_small};
+use crate::row::{Record, job_id, job_uuid, millis, to_small};
 use crate::statements::Sql;
 
 impl Change<'_> {
@@ -35,7 +35,11 @@ impl Change<'_> {
                 _ => None,
             };
             let keeps: Vec<bool> = writes.iter().filter_map(keeps).collect();
-            let back = self.session.query(Sql::ToWaiting, params![returned, keeps]).await?;
+            let of = |id: &Uuid| self.records.get(&job_id(*id));
+            let delay = |id| of(id).map_or(0, |job| millis(job.scheduled_at.since(self.now)));
+            let delays: Vec<i64> = returned.iter().map(delay).collect();
+            let params = params![returned, keeps, delays];
+            let back = self.session.query(Sql::ToWaiting, params).await?;
             if back.len() < returned.len() {
                 return Err(Failure::transient("events of cancelled deliveries were just removed"));
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
+use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome, admit_retries};
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::limits::DELAY;
 use queuekit_core::queue::{QueuePatch, QueueSettings, admit_removal};
@@ -67,8 +67,9 @@ impl Step<'_> {
         ids.iter().map(|id| self.cancel_one(*id)).collect()
     }
 
-    pub(crate) fn retry(&mut self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
-        ids.iter().map(|id| self.retry_one(*id)).collect()
+    pub(crate) fn retry(&mut self, retries: &[(JobId, Duration)]) -> Result<Vec<RetryOutcome>> {
+        admit_retries(retries)?;
+        retries.iter().map(|(id, delay)| self.retry_one(*id, *delay)).collect()
     }
 
     pub(crate) fn reschedule(
@@ -102,7 +103,7 @@ impl Step<'_> {
         }
     }
 
-    fn retry_one(&mut self, id: JobId) -> Result<RetryOutcome> {
+    fn retry_one(&mut self, id: JobId, delay: Duration) -> Result<RetryOutcome> {
         let Some(mut record) = self.job(id)? else {
             return Ok(RetryOutcome::NotFound);
         };
@@ -119,12 +120,12 @@ impl Step<'_> {
         if self.is_there(PAYLOAD_GONE, [record.key])? {
             return Ok(RetryOutcome::Conflict);
         }
-        let now = self.now;
+        let due = self.now + delay;
         self.apply(&mut record, transition, |record| {
             record.attempts = 0;
             record.releases = 0;
-            record.scheduled_at = now;
-            record.deadline_at = record.deadline.map(|deadline| now + deadline);
+            record.scheduled_at = due;
+            record.deadline_at = record.deadline.map(|deadline| due + deadline);
             record.cancel_requested = false;
             record.reason = None;
         })?;

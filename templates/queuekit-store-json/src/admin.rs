@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queuekit_core::capability::{
-    Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why, WhyFacts,
+    Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why, WhyFacts, admit_retries,
 };
 use queuekit_core::lifecycle::{self, Record, Transition};
 use queuekit_core::limits::DELAY;
@@ -36,8 +36,11 @@ impl Admin for JsonStore {
         self.step("cancel", |data| Ok(ids.iter().map(|id| data.cancel(*id)).collect()))
     }
 
-    async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
-        self.step("retry", |data| Ok(ids.iter().map(|id| data.retry(*id)).collect()))
+    async fn retry_after(&self, retries: &[(JobId, Duration)]) -> Result<Vec<RetryOutcome>> {
+        self.step("retry", |data| {
+            admit_retries(retries)?;
+            Ok(retries.iter().map(|(id, delay)| data.retry(*id, *delay)).collect())
+        })
     }
 
     async fn reschedule(&self, ids: &[JobId], delay: Duration) -> Result<Vec<RescheduleOutcome>> {
@@ -83,7 +86,7 @@ impl Data {
         }
     }
 
-    fn retry(&mut self, id: JobId) -> RetryOutcome {
+    fn retry(&mut self, id: JobId, delay: Duration) -> RetryOutcome {
         let now = self.now;
         let Some(record) = self.jobs.get(&id) else { return RetryOutcome::NotFound };
         let Some(transition) = lifecycle::retry(record.state) else {
@@ -94,7 +97,7 @@ impl Data {
         if holder.is_some_and(|holder| holder != id) {
             return RetryOutcome::Conflict;
         }
-        self.apply(id, transition, |record| record.retry(now));
+        self.apply(id, transition, |record| record.retry(now, delay));
         RetryOutcome::Retried
     }
 

@@ -30,7 +30,7 @@ impl Machine {
         }
     }
 
-    pub(in crate::model) fn retry(&mut self, id: JobId) -> RetryOutcome {
+    pub(in crate::model) fn retry(&mut self, id: JobId, delay: Duration) -> RetryOutcome {
         let Some(at) = self.position(id) else {
             return RetryOutcome::NotFound;
         };
@@ -46,14 +46,14 @@ impl Machine {
             self.keys.insert(scoped, KeyHold { job: id, free_at: None });
         }
         let seq = if self.jobs[at].holds_key { self.jobs[at].seq } else { self.count_up() };
-        let now = self.now;
+        let due = self.now + i64::try_from(delay.as_millis()).expect("fits");
         let job = &mut self.jobs[at];
         job.seq = seq;
         job.state = State::Pending;
         job.attempts = 0;
         job.releases = 0;
-        job.scheduled_at = now;
-        job.deadline_at = job.deadline.map(|deadline| now + deadline);
+        job.scheduled_at = due;
+        job.deadline_at = job.deadline.map(|deadline| due + deadline);
         job.cancel_requested = false;
         job.reason = None;
         job.finished = None;
