@@ -17,7 +17,7 @@
 //! ```
 
 #[doc(inline)]
-pub use queuekit_core::backend::Listed;
+pub use queuekit_core::backend::{JobErrors, Listed};
 #[doc(inline)]
 pub use queuekit_core::capability::{CancelOutcome, Why, WhyFacts};
 #[doc(inline)]
@@ -25,6 +25,7 @@ pub use queuekit_core::client::{EnqueueAll, EnqueueRequest, Jobs, Outcomes};
 #[doc(inline)]
 pub use queuekit_core::{
     Ack, AckOutcome, BulkAction, BulkActionName, BulkReport, BulkRequest, BulkTotals, Cursor,
-    ErrorText, Failure, IdempotencyKey, JobFilter, Kind, LeaseToken, LogLine, Page, PageSize,
-    PartitionKey, Progress, Release, ReleaseCause, Start, StatusSet, TimeRange,
+    ErrorGroup, ErrorText, Failure, GroupId, GroupKey, IdempotencyKey, JobFilter, Kind, LeaseToken,
+    LogLine, Page, PageSize, PartitionKey, Progress, Release, ReleaseCause, Signature, Start,
+    StatusSet, TimeRange,
 };

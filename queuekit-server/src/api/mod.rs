@@ -7,6 +7,7 @@ mod answer_memory;
 mod app;
 mod audit;
 mod docs;
+mod errors;
 mod event_retention;
 mod events;
 mod figures;
@@ -111,6 +112,8 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(jobs::actions::reschedule))
         .routes(routes!(jobs::actions::dead_letter))
         .routes(routes!(jobs::bulk::bulk_jobs))
+        .routes(routes!(errors::list_errors))
+        .routes(routes!(errors::get_error))
         .routes(routes!(queues::list_queues))
         .routes(routes!(queues::get_queue, queues::configure, queues::remove_queue))
         .routes(routes!(queues::jobs_of_queue))

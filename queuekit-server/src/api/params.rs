@@ -98,6 +98,9 @@ pub(super) struct JobQuery {
     pub(super) worker: Option<String>,
     /// Only dead or failed jobs whose error contains this text.
     pub(super) error: Option<String>,
+    /// Only dead jobs of the error group with this id.
+    #[param(pattern = "^[0-9a-f]{16}$")]
+    pub(super) group: Option<String>,
     /// Only jobs enqueued at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     pub(super) created_from: Option<Time>,
@@ -129,6 +132,7 @@ impl JobQuery {
             partition_key: self.partition_key,
             worker: self.worker,
             error: self.error,
+            group: self.group,
             created_from: self.created_from,
             created_to: self.created_to,
             finished_from: self.finished_from,

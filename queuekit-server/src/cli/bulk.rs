@@ -82,6 +82,14 @@ impl Bulk {
         output.answer(&total, text)
     }
 
+    /// How many jobs match.
+    pub(crate) async fn count(&self, api: &Api) -> Result<u64> {
+        let counting = spinner("counting");
+        let counted = self.steps(api, true, &counting).await;
+        counting.finish_and_clear();
+        Ok(counted?.matched)
+    }
+
     async fn steps(&self, api: &Api, dry_run: bool, bar: &ProgressBar) -> Result<Total> {
         let mut total = Total { dry_run, ..Total::default() };
         let (mut cursor, mut since) = (None, None);

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use anyhow::Result;
-use queuekit::jobs::{Kind, PartitionKey, StatusSet};
+use queuekit::jobs::{GroupId, Kind, PartitionKey, StatusSet};
 use queuekit::workers::WorkerId;
 use queuekit::{QueueName, Status};
 
@@ -22,6 +22,7 @@ A filter is NAME:VALUE. Several are separated by spaces, and a job must match al
   key:customer-7       with this partition key
   worker:mailer-1      held, or last held, by this worker
   error:timeout        dead or failed with an error that contains this text; error:\"timed out\"
+  group:3f1c9a2b77d0e415  dead of an error of this group, as `errors list` shows it
   older:1h             enqueued more than 1 h ago, or before a time: older:2027-01-31T12:00:00Z
   newer:2d             enqueued less than 2 days ago, or since a time
   ended:1h             ended more than 1 h ago, or before a time";
@@ -30,8 +31,8 @@ A filter is NAME:VALUE. Several are separated by spaces, and a job must match al
 pub(crate) const SEE_FILTERS: &str = "\
 See `queuekit job list --help` for filters. Try one with --dry-run first.";
 
-const NAMES: [&str; 9] =
-    ["queue", "status", "kind", "key", "worker", "error", "older", "newer", "ended"];
+const NAMES: [&str; 10] =
+    ["queue", "status", "kind", "key", "worker", "error", "group", "older", "newer", "ended"];
 
 /// Checks one word of a command line, before any store is opened.
 ///
@@ -93,6 +94,7 @@ impl FilterBody {
             }
             "worker" => set(&mut self.worker, checked::<WorkerId>(term, value)?),
             "error" => set(&mut self.error, some_text(term, value)?),
+            "group" => set(&mut self.group, group(term, value)?),
             "older" => set(&mut self.created_to, instant(term, &value)?),
             "newer" => set(&mut self.created_from, instant(term, &value)?),
             "ended" => set(&mut self.finished_to, instant(term, &value)?),
@@ -149,6 +151,13 @@ where
     T: TryFrom<String, Error = queuekit::Error>,
 {
     match T::try_from(value.clone()) {
+        Ok(_) => Ok(value),
+        Err(error) => Err(Usage::error(format!("{term}: {error}"))),
+    }
+}
+
+fn group(term: &str, value: String) -> Result<String> {
+    match value.parse::<GroupId>() {
         Ok(_) => Ok(value),
         Err(error) => Err(Usage::error(format!("{term}: {error}"))),
     }

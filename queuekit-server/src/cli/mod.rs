@@ -12,6 +12,7 @@ mod dlq;
 mod doctor;
 mod duration;
 mod enqueue;
+mod errors;
 mod event;
 mod event_retention;
 mod exit;
@@ -119,6 +120,8 @@ enum Command {
     Subscription(subscription::Subscription),
     #[command(subcommand)]
     Worker(worker::Worker),
+    #[command(subcommand)]
+    Errors(errors::Errors),
     Audit(audit::Audit),
     Stats(stats::Stats),
     Doctor(doctor::Doctor),
@@ -207,6 +210,7 @@ impl Command {
             Self::Event(event) => event.run(context).await,
             Self::Subscription(subscription) => subscription.run(context).await,
             Self::Worker(worker) => worker.run(context).await,
+            Self::Errors(errors) => errors.run(context).await,
             Self::Audit(audit) => audit.run(context).await,
             Self::Stats(stats) => stats.run(context).await,
             Self::Doctor(doctor) => doctor.run(context).await,

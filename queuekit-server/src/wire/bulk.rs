@@ -25,6 +25,10 @@ pub(crate) struct BulkBody {
     #[schema(maximum = 31622400000_u64)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) delay_ms: Option<u64>,
+    /// Each job is due at a random time within this from now, for `retry`.
+    #[schema(maximum = 31622400000_u64)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) over_ms: Option<u64>,
     pub(crate) filter: FilterBody,
     /// Count the jobs that match, and change nothing.
     #[serde(default)]
@@ -66,15 +70,18 @@ fn actions() -> Object {
 impl BulkBody {
     /// The first step of an action.
     pub(crate) fn new(action: &BulkAction, filter: FilterBody) -> Self {
-        let (reason, delay_ms) = match action {
-            BulkAction::DeadLetter(reason) => (Some(reason.clone()), None),
-            BulkAction::Reschedule(delay) => (None, Some(millis(*delay))),
-            _ => (None, None),
-        };
+        let (mut reason, mut delay_ms, mut over_ms) = (None, None, None);
+        match action {
+            BulkAction::DeadLetter(why) => reason = Some(why.clone()),
+            BulkAction::Reschedule(delay) => delay_ms = Some(millis(*delay)),
+            BulkAction::RetryOver(over) => over_ms = Some(millis(*over)),
+            _ => {}
+        }
         Self {
             action: action.name(),
             reason,
             delay_ms,
+            over_ms,
             filter,
             dry_run: false,
             limit: None,
@@ -88,8 +95,15 @@ impl BulkBody {
     /// # Errors
     /// 422 if the action lacks what it needs.
     pub(crate) fn action(&self, reason: String) -> Result<BulkAction, Problem> {
+        if self.over_ms.is_some() && self.action != BulkActionName::Retry {
+            let detail = "only a retry can be spread over a time: leave over_ms out";
+            return Err(Problem::invalid("over_ms", detail));
+        }
         Ok(match self.action {
-            BulkActionName::Retry => BulkAction::Retry,
+            BulkActionName::Retry => match self.over_ms {
+                Some(over_ms) => BulkAction::RetryOver(Duration::from_millis(over_ms)),
+                None => BulkAction::Retry,
+            },
             BulkActionName::Cancel => BulkAction::Cancel,
             BulkActionName::Delete => BulkAction::Delete,
             BulkActionName::DeadLetter => {

@@ -1,7 +1,7 @@
 //! A filter of jobs, in a body.
 
 use queuekit::QueueName;
-use queuekit::jobs::{Cursor, JobFilter, Kind, PageSize, StatusSet};
+use queuekit::jobs::{Cursor, GroupId, JobFilter, Kind, PageSize, StatusSet};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -41,6 +41,10 @@ pub(crate) struct FilterBody {
     /// Only dead or failed jobs whose error contains this text.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
+    /// Only dead jobs of the error group with this id.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[0-9a-f]{16}$")]
+    pub(crate) group: Option<String>,
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) created_from: Option<Time>,
@@ -97,6 +101,9 @@ impl FilterBody {
             filter.statuses = each
                 .reduce(|all, one| Ok(all?.union(one?)))
                 .unwrap_or_else(|| Ok(StatusSet::default()))?;
+        }
+        if let Some(group) = self.group {
+            filter = filter.group(group.parse::<GroupId>()?);
         }
         Ok(filter)
     }

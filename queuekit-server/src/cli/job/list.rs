@@ -94,6 +94,21 @@ pub(crate) async fn list(
     Ok(Exit::Success)
 }
 
+/// The first job that matches a filter.
+pub(crate) async fn first(api: &Api, filter: &FilterBody) -> Result<Option<Job>> {
+    let mut cursor = None;
+    loop {
+        let page: Page = api.find("/v1/jobs", &Query { filter, limit: 1, cursor }).await?.read()?;
+        if let Some(job) = page.jobs.first() {
+            return Ok(Some(serde_json::from_str(job.get())?));
+        }
+        cursor = page.cursor;
+        if cursor.is_none() {
+            return Ok(None);
+        }
+    }
+}
+
 /// Jobs as rows.
 fn table(jobs: &[Box<RawValue>]) -> Result<Table> {
     let names = ["ID", "KIND", "QUEUE", "STATUS", "#ATTEMPTS", "ENQUEUED", "DETAILS"];

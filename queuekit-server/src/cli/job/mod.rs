@@ -12,7 +12,7 @@ use queuekit::JobId;
 use super::context::{Access, Context};
 use super::exit::Exit;
 
-pub(crate) use list::list;
+pub(crate) use list::{first, list};
 
 /// Show and change jobs
 #[derive(Subcommand, Debug)]

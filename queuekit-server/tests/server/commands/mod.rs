@@ -4,6 +4,7 @@ mod bench;
 mod bulk;
 mod cron;
 mod doctor;
+mod errors;
 mod events;
 mod failures;
 mod jobs;

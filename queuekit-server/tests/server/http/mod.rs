@@ -5,6 +5,7 @@ mod auth;
 mod bound_keys;
 mod clients;
 mod csrf;
+mod errors;
 mod fair_share;
 mod fence;
 mod flood;

@@ -1,0 +1,119 @@
+//! Error groups: what fails, and how often (contract R8.4).
+
+use axum::extract::State;
+use axum::response::Response;
+use queuekit::QueueName;
+use queuekit::jobs::{ErrorGroup, GroupId, PageSize};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::app::App;
+use super::params::{Named, Params};
+use crate::web::{Caller, Problem, Scope, response_budget};
+use crate::wire::{ErrorGroupBody, ErrorGroupsBody};
+
+/// The most queues whose groups are read for one answer.
+const QUEUES: usize = 100;
+
+/// Which groups.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ErrorsQuery {
+    /// Only groups of this queue.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    queue: Option<String>,
+    /// Most groups.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<usize>,
+}
+
+/// Of which queue.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ErrorQuery {
+    /// Only the group of this queue.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    queue: Option<String>,
+}
+
+/// Lists error groups, the most recent first.
+#[utoipa::path(
+    get, path = "/v1/errors", tag = "errors", security(("key" = [])), params(ErrorsQuery),
+    responses((status = 200, description = "The groups.", body = ErrorGroupsBody))
+)]
+pub(super) async fn list_errors(
+    State(app): State<App>,
+    caller: Caller,
+    Params(query): Params<ErrorsQuery>,
+) -> Result<Response, Problem> {
+    let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
+    groups(&app, &caller, query.queue, |groups| {
+        groups.truncate(limit.get());
+        Ok(())
+    })
+    .await
+}
+
+/// Gets an error group: one for each queue that has it.
+#[utoipa::path(
+    get, path = "/v1/errors/{id}", tag = "errors", security(("key" = [])),
+    params(("id" = String, Path, pattern = "^[0-9a-f]{16}$"), ErrorQuery),
+    responses(
+        (status = 200, description = "The groups.", body = ErrorGroupsBody),
+        (status = 404, description = "No queue has this group, or none any more."),
+    )
+)]
+pub(super) async fn get_error(
+    State(app): State<App>,
+    caller: Caller,
+    Named(id): Named<GroupId>,
+    Params(query): Params<ErrorQuery>,
+) -> Result<Response, Problem> {
+    groups(&app, &caller, query.queue, |groups| {
+        groups.retain(|group| group.key.id() == id);
+        if groups.is_empty() { Err(Problem::not_found("error group")) } else { Ok(()) }
+    })
+    .await
+}
+
+/// The groups that the caller may see, and that `keep` keeps.
+async fn groups(
+    app: &App,
+    caller: &Caller,
+    queue: Option<String>,
+    keep: impl FnOnce(&mut Vec<ErrorGroup>) -> Result<(), Problem>,
+) -> Result<Response, Problem> {
+    caller.need(Scope::Read)?;
+    let queues = match queue.map(QueueName::new).transpose()? {
+        Some(queue) => {
+            caller.need_queue(queue.as_str())?;
+            vec![queue]
+        }
+        None => all_queues(app, caller).await?,
+    };
+    let budget = app.budget(caller).await?;
+    let errors = app.store().capabilities().errors;
+    let errors = errors.ok_or_else(|| Problem::unsupported("error groups"))?;
+    let mut groups = errors.list_error_groups(&queues).await?;
+    groups.retain(|group| caller.sees_kind(group.key.kind.as_str()));
+    keep(&mut groups)?;
+    let body = ErrorGroupsBody { groups: groups.iter().map(ErrorGroupBody::of).collect() };
+    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
+}
+
+/// The queues that the caller may see.
+///
+/// # Errors
+/// 422 if they are too many for one answer.
+async fn all_queues(app: &App, caller: &Caller) -> Result<Vec<QueueName>, Problem> {
+    let figures = app.figures().await?;
+    let seen = figures.queues.iter().filter(|queue| caller.sees_queue(queue.name.as_str()));
+    let queues: Vec<QueueName> = seen.map(|queue| queue.name.clone()).collect();
+    if queues.len() > QUEUES {
+        let detail = format!("there are {} queues, more than {QUEUES}: name one", queues.len());
+        return Err(Problem::invalid("queue", detail));
+    }
+    Ok(queues)
+}

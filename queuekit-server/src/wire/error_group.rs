@@ -1,0 +1,57 @@
+//! Error groups in answers, written by the server and read by commands.
+
+use queuekit::JobId;
+use queuekit::jobs::ErrorGroup;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Time;
+
+/// Error groups, the most recent first.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = ErrorGroups)]
+pub(crate) struct ErrorGroupsBody {
+    pub(crate) groups: Vec<ErrorGroupBody>,
+}
+
+/// Errors of one queue that look alike.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = ErrorGroup)]
+pub(crate) struct ErrorGroupBody {
+    /// Made of kind and signature, so that it is the same in each queue.
+    #[schema(pattern = "^[0-9a-f]{16}$")]
+    pub(crate) id: String,
+    pub(crate) queue: String,
+    pub(crate) kind: String,
+    /// The first line of the errors, with numbers, quoted text, paths and the like masked.
+    pub(crate) signature: String,
+    /// Attempts that failed with such an error, expired leases included.
+    pub(crate) failures: u64,
+    /// Jobs that died of it, including those that were deleted or retried since.
+    pub(crate) deaths: u64,
+    /// When the group began.
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) first: Time,
+    /// When it was last added to.
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) last: Time,
+    /// The job that it was last added to for; it may be gone.
+    #[schema(value_type = String, format = Uuid)]
+    pub(crate) sample: JobId,
+}
+
+impl ErrorGroupBody {
+    pub(crate) fn of(group: &ErrorGroup) -> Self {
+        Self {
+            id: group.key.id().to_string(),
+            queue: group.queue.to_string(),
+            kind: group.key.kind.to_string(),
+            signature: group.key.signature.to_string(),
+            failures: group.failures,
+            deaths: group.deaths,
+            first: Time(group.first),
+            last: Time(group.last),
+            sample: group.sample,
+        }
+    }
+}
