@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_conformance::time_limit::measured;
+use queuekit_core::limits::FAILURES_KEPT;
 use queuekit_core::{Backend, Job, JobFilter, JobId, QueuePatch, State, StatusSet};
 
 use super::call::queue;
@@ -122,7 +123,9 @@ impl Stage<'_> {
         self.site.check(&self.place).await;
         let (entries, torn) = Journal::read(&self.journal);
         assert!(torn <= kills, "{torn} torn lines by {kills} kills");
-        let verdict = Verdict::of(&entries, &stored(&*store, &entries).await);
+        let stored = stored(&*store, &entries).await;
+        assert_errors_are_counted(&*store, &stored).await;
+        let verdict = Verdict::of(&entries, &stored);
         store.close().await.expect("close");
         verdict
     }
@@ -180,6 +183,19 @@ pub(super) async fn drain(store: &dyn Backend, workers: Vec<Process>) {
     };
     tokio::time::timeout(PATIENCE, look).await.expect("in the end every job has ended");
     finish(workers);
+}
+
+/// Each failure was counted by the step that recorded it (R8.4), whatever was killed meanwhile.
+pub(super) async fn assert_errors_are_counted(store: &dyn Backend, jobs: &BTreeMap<JobId, Job>) {
+    let Some(errors) = store.capabilities().errors else { return };
+    // Of a job with more, some were forgotten.
+    if jobs.values().any(|job| job.errors.len() == FAILURES_KEPT) {
+        return;
+    }
+    let groups = errors.list_error_groups(&[queue()]).await.expect("list_error_groups");
+    let counted: u64 = groups.iter().map(|group| group.failures).sum();
+    let recorded: usize = jobs.values().map(|job| job.errors.len()).sum();
+    assert_eq!(counted, recorded as u64, "failures of {} jobs: {groups:?}", jobs.len());
 }
 
 /// The stored records of the jobs in the journal.

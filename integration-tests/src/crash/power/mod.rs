@@ -15,7 +15,7 @@ use queuekit_core::{Client, JobId, QueuePatch, State};
 pub use disk::{Disk, Shim, Sync};
 
 use super::call::queue;
-use super::kill::{drain, stored};
+use super::kill::{assert_errors_are_counted, drain, stored};
 use super::process::until;
 use super::{Call, Entry, Event, Journal, Process, Role, Scratch, Site, Verdict, runtime};
 
@@ -142,7 +142,9 @@ impl<'a> Cutting<'a> {
         let worker = Process::start(self.test, &role, &[]);
         drain(&*store, vec![worker]).await;
         let (entries, _) = Journal::read(&self.journal);
-        let verdict = Verdict::of(&entries, &stored(&*store, &entries).await);
+        let stored = stored(&*store, &entries).await;
+        assert_errors_are_counted(&*store, &stored).await;
+        let verdict = Verdict::of(&entries, &stored);
         store.close().await.expect("close");
         (losses, verdict)
     }
