@@ -48,7 +48,7 @@ fn a_queue_is_shown_paused_set_up_emptied_and_removed(place: &Place) {
         .failed(2, &["description must be"]);
     place.run("queue set a").failed(2, &["no setting to change"]);
     place.run("queue set a --order odd").failed(2, &["strict, fair"]);
-    place.run("queue remove a").failed(1, &["it has 3 jobs"]);
+    place.run("queue remove a").failed(1, &["jobs in the queue: 3"]);
     assert_eq!(place.run("queue purge a --yes").ok(), "3 jobs deleted\n");
     place.run("queue remove a").ok();
     place.run("queue remove a").failed(3, &["the queue does not exist"]);
