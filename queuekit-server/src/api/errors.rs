@@ -48,6 +48,7 @@ pub(super) async fn list_errors(
     caller: Caller,
     Params(query): Params<ErrorsQuery>,
 ) -> Result<Response, Problem> {
+    caller.need(Scope::Read)?;
     let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
     groups(&app, &caller, query.queue, |groups| {
         groups.truncate(limit.get());
@@ -71,6 +72,7 @@ pub(super) async fn get_error(
     Named(id): Named<GroupId>,
     Params(query): Params<ErrorQuery>,
 ) -> Result<Response, Problem> {
+    caller.need(Scope::Read)?;
     groups(&app, &caller, query.queue, |groups| {
         groups.retain(|group| group.key.id() == id);
         if groups.is_empty() { Err(Problem::not_found("error group")) } else { Ok(()) }
@@ -85,7 +87,6 @@ async fn groups(
     queue: Option<String>,
     keep: impl FnOnce(&mut Vec<ErrorGroup>) -> Result<(), Problem>,
 ) -> Result<Response, Problem> {
-    caller.need(Scope::Read)?;
     let queues = match queue.map(QueueName::new).transpose()? {
         Some(queue) => {
             caller.need_queue(queue.as_str())?;

@@ -31,7 +31,7 @@ fn s8_no_variable_names_a_proxy_to_a_command() {
         sandbox = sandbox.env(name, &proxy.url("/"));
     }
     sandbox.run(&["queue", "list", "--server", &server.url("")]).ok();
-    assert_eq!(server.next().path, "/v1/queues");
+    assert_eq!(server.next().path, "/v1/queues?limit=1000");
     assert!(proxy.is_quiet());
 }
 
