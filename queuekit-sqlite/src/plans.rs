@@ -15,7 +15,6 @@ const SCANS: &[(&str, &str)] = &[
     ("event_last", "ends with the first row it meets, which is the last"),
     ("event_count", "counts the log in an index; only where it may be longer than its retention"),
     ("schedule_count", "counts all schedules, at most 10,000; once for each that is made"),
-    ("workers", "answers all workers that are there"),
     ("workers_forget", "a row per worker, at most 10,000; once for each that is new"),
     ("worker_count", "likewise"),
 ];

@@ -216,7 +216,7 @@ mod tests {
             ("STATE.attempts.one .. DATA.deadline.zero", "'0001' .. '00000000000'"),
             ("STATE.head.to STATE.rest STATIC.rest", "122 123 21"),
             ("STATIC.keys DATA.keys", "8, 13 53, 58"),
-            ("KEYS[LOG.order] LOG.count QUEUE.next", "KEYS[2] 6 24"),
+            ("KEYS[LOG.order] LOG.count QUEUE.next", "KEYS[2] 6 26"),
             ("JOBS.named(base)", "{ data = KEYS[base], state = KEYS[base + 1] }"),
         ] {
             assert_eq!(inline(name), number);
