@@ -184,6 +184,8 @@ pub async fn r8_4_the_least_recent_group_goes(world: &dyn World) {
     }
     // The first is the most recent now, so that the second goes.
     die(&default_queue(), &name(0)).await;
+    // A group of another queue, however recent, takes the place of none.
+    die(&other, "stays").await;
     die(&default_queue(), "new").await;
     world.prune().await;
     let listed = world.error_counts(&default_queue()).await;
@@ -285,6 +287,16 @@ pub async fn r8_4_groups_end_with_their_queue(world: &dyn World) {
     world.enqueue(draft()).await;
     assert_eq!(world.error_groups(&[default_queue()]).await, []);
     assert_eq!(world.error_groups(&[queue("other")]).await.len(), 1);
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let id = world.enqueue(draft().queue("brief")).await;
+        dead_letter(world, DeadLetter::of_job(id, "boom")).await;
+        let deaths = world.error_groups(&[queue("brief")]).await.into_iter().map(|it| it.deaths);
+        assert_eq!(deaths.collect::<Vec<_>>(), [1], "a removed queue's are not counted");
+        assert!(world.admin().remove_queue(&queue("brief"), true).await.expect("remove_queue"));
+        held.push(world.raw_dump().await.unwrap_or_default().len());
+    }
+    assert_eq!(held[1], held[2], "the store holds more and more: {held:?} lines");
 }
 
 /// R8.4: the dead jobs of a group can be listed: those whose reason has its signature.
