@@ -117,7 +117,7 @@ pub async fn r6_8_a_retry_is_spread_over_a_time(world: &dyn World) {
         due.push(leases.len());
     }
     assert_eq!(due.iter().sum::<usize>(), 40, "{due:?}");
-    // Four are expected; that so many fall into one hour is out of the question.
+    // Of 40 jobs over 10 hours, about four are due in each; 30 in one hour cannot be chance.
     assert!(due.iter().all(|jobs| *jobs < 30), "{due:?}");
 }
 

@@ -9,8 +9,9 @@ use crate::ms;
 
 /// The outcome for one job of an enqueue call (contract R2).
 ///
-/// As JSON, as the HTTP API answers it: `outcome` names it, `id` is that of the job or of the job
-/// in its place, and `retry_after_ms` stands with `queue_full`.
+/// It serializes to the JSON of the HTTP API, for example
+/// `{"outcome":"duplicate","id":"019b76da-a800-7000-8000-0000000037a8"}`. `id` is the id of the new
+/// job, or of the job that has its place. `queue_full` has no `id` but `retry_after_ms`.
 // Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]

@@ -75,8 +75,9 @@ pub struct Emission {
 
 /// The outcome for one event.
 ///
-/// As JSON, as the HTTP API answers it: `outcome` names it, and `id` is that of the event or of the
-/// event in its place.
+/// It serializes to the JSON of the HTTP API, for example
+/// `{"outcome":"emitted","id":"019b76da-a800-7000-8000-0000000037a8"}`. `id` is the id of the new
+/// event, or of the event that has its place.
 // Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
