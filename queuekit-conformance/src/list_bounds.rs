@@ -14,6 +14,8 @@ macro_rules! __with_bounds {
                 r8_9_a_page_of_jobs_ends_at_its_bytes
                 r8_9_the_failures_of_jobs_count
                 r8_9_a_reserve_ends_at_its_bytes
+                [Admin] r8_9_a_reserve_ends_at_the_bytes_its_caller_has_room_for
+                [Admin] r8_9_a_strict_reserve_leases_nothing_that_does_not_fit
                 r8_9_nothing_is_leased_past_a_job_that_does_not_fit
                 [Admin] r7_4_a_key_whose_job_does_not_fit_keeps_its_turn
                 r7_5_shares_hold_though_answers_are_full

@@ -99,7 +99,7 @@ impl PostgresStore {
     /// Settles before the queues' locks are taken, if there are only acks: so acks do not wait for
     /// them. The jobs are leased after that.
     async fn settle_first(&self, operation: &'static str, round: &Round<'_>) -> Result<Done> {
-        let mut done = Done { unfinished: true, ..Done::new(round.request.limit) };
+        let mut done = Done { unfinished: true, ..Done::new(round.request) };
         if let Some(acks) = round.acks_alone() {
             let acked = self.call(operation, Call::Repeatable, acks, |acks, session| {
                 Box::pin(step::ack(session, acks, true))
@@ -160,7 +160,7 @@ impl PostgresStore {
                 return Ok(rest);
             }
         }
-        Ok(Done { budget: done.budget, ..Done::new(round.request.limit) })
+        Ok(Done { budget: done.budget, ..Done::new(round.request) })
     }
 
     async fn answer(&self, round: &Round<'_>, done: Done) -> Result<Exchanged> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::backend::Queues;
+use queuekit_core::backend::{AnswerBytes, Queues};
 use queuekit_core::capability::{ScheduleQuery, Settlement, WorkerInfo};
 use queuekit_core::event::Event;
 use queuekit_core::limits::ANSWER_BYTES;
@@ -130,6 +130,52 @@ pub async fn r8_9_a_reserve_ends_at_its_bytes(world: &dyn World) {
         }
     }
     assert_eq!(served, ids, "in the order of the queue");
+}
+
+/// R8.9: a caller may ask for fewer bytes than an answer may have; the first job fits nevertheless.
+/// Guard: a reserve ends at the bytes that its caller asked for.
+pub async fn r8_9_a_reserve_ends_at_the_bytes_its_caller_has_room_for(world: &dyn World) {
+    for order in [Order::Strict, Order::Fair] {
+        let name = queue(&format!("{order:?}"));
+        world.configure(&name, QueuePatch::default().order(order).per_key(9)).await;
+        let ids = enqueue_large(world, name.as_str(), 5).await;
+        let mut served = Vec::new();
+        for (room, jobs) in [(LARGE * 5 / 2, 2), (1, 1), (LARGE * 9, 2)] {
+            let mut request = request(name.clone(), 10);
+            request.answer = AnswerBytes::up_to(room);
+            let reserved = world.reserve_with(&request).await;
+            assert_eq!(reserved.leases.len(), jobs, "{room} bytes of a queue by {order:?}");
+            served.extend(reserved.leases.iter().map(Lease::id));
+            assert_eq!(reserved.more, served.len() < ids.len());
+        }
+        assert_eq!(served, ids);
+    }
+}
+
+/// R8.9: a caller with no memory for even one large job leases none, learns that there is more,
+/// and changes nothing.
+/// Guard: the first job of a strict reserve has to fit as well.
+pub async fn r8_9_a_strict_reserve_leases_nothing_that_does_not_fit(world: &dyn World) {
+    for order in [Order::Strict, Order::Fair] {
+        let name = queue(&format!("{order:?}"));
+        world.configure(&name, QueuePatch::default().order(order).per_key(9)).await;
+        let small = world.enqueue(draft().queue(name.as_str())).await;
+        let ids = enqueue_large(world, name.as_str(), 2).await;
+        world.enqueue(draft().queue("later")).await;
+        let mut request = request(name.clone(), 10);
+        request.queues = vec![name.clone(), queue("later")].into();
+        request.answer = AnswerBytes::up_to(LARGE / 2).strictly();
+        for wanted in [vec![small], Vec::new()] {
+            let reserved = world.reserve_with(&request).await;
+            let leased: Vec<JobId> = reserved.leases.iter().map(Lease::id).collect();
+            assert_eq!(leased, wanted, "of a queue by {order:?}");
+            assert!(reserved.more, "the rest did not fit");
+        }
+        for id in ids {
+            let job = world.job(id).await;
+            assert_eq!((job.attempts, job.status), (0, Status::Ready), "nothing was leased");
+        }
+    }
 }
 
 /// R8.9: a later queue gets nothing of an answer that an earlier queue has filled.

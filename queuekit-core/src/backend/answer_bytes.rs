@@ -2,12 +2,13 @@
 
 use crate::limits::ANSWER_BYTES;
 
-/// The bytes of an answer so far. The items of an answer end before the one that would take it
-/// beyond [`ANSWER_BYTES`]. The first always fits, so a caller that continues page by page reaches
-/// the end.
+/// The bytes of an answer so far, and the most it may have: [`ANSWER_BYTES`], unless the caller
+/// asks for fewer. The items of an answer end before the one that would take it beyond that. The
+/// first always fits, so a caller that continues page by page reaches the end; a caller that has
+/// no memory to spare can ask [`strictly`](Self::strictly).
 ///
 /// A store asks it before it adds an item, and adds no more once one did not fit. A store that
-/// counts in a language of its own gets [`taken`](Self::taken) and [`ANSWER_BYTES`], and tells
+/// counts in a language of its own gets [`taken`](Self::taken) and [`most`](Self::most), and tells
 /// the result by [`set`](Self::set).
 ///
 /// ```
@@ -19,17 +20,44 @@ use crate::limits::ANSWER_BYTES;
 /// assert!(!answer.admit(1));
 /// assert!(answer.is_full());
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerBytes {
     taken: usize,
+    most: usize,
     is_full: bool,
 }
 
+impl Default for AnswerBytes {
+    fn default() -> Self {
+        Self::up_to(ANSWER_BYTES)
+    }
+}
+
 impl AnswerBytes {
+    /// An answer of at most this many bytes, and of at most [`ANSWER_BYTES`], or of one item.
+    pub fn up_to(most: usize) -> Self {
+        Self { taken: 0, most: most.min(ANSWER_BYTES), is_full: false }
+    }
+
+    /// The same, but the first item has to fit as well. An answer that is full and empty says that
+    /// the caller needs more bytes.
+    ///
+    /// ```
+    /// use queuekit_core::backend::AnswerBytes;
+    ///
+    /// let mut answer = AnswerBytes::up_to(10).strictly();
+    /// assert!(!answer.admit(11) && answer.is_full());
+    /// ```
+    #[must_use]
+    pub fn strictly(self) -> Self {
+        // Only the first item of an answer without bytes is exempt: let it have one already.
+        Self { taken: self.taken + 1, most: self.most + 1, ..self }
+    }
+
     /// Counts one more item, if it fits and all before it did.
     #[must_use]
     pub fn admit(&mut self, bytes: usize) -> bool {
-        let fits = self.taken == 0 || self.taken.saturating_add(bytes) <= ANSWER_BYTES;
+        let fits = self.taken == 0 || self.taken.saturating_add(bytes) <= self.most;
         self.is_full |= !fits;
         if !self.is_full {
             self.taken = self.taken.saturating_add(bytes);
@@ -45,6 +73,11 @@ impl AnswerBytes {
     /// The bytes of the items so far.
     pub fn taken(&self) -> usize {
         self.taken
+    }
+
+    /// The most bytes it may have, unless it is empty: then one item may have more.
+    pub fn most(&self) -> usize {
+        self.most
     }
 
     /// What a store has counted itself: the bytes of the items so far, and whether one did not fit.
@@ -73,5 +106,20 @@ mod tests {
         let mut answer = AnswerBytes::default();
         assert!(answer.admit(usize::MAX));
         assert!(!answer.admit(usize::MAX));
+    }
+
+    #[test]
+    fn r8_9_a_caller_may_ask_for_fewer_bytes_but_not_for_more() {
+        let mut few = AnswerBytes::up_to(10);
+        assert!(few.admit(4) && few.admit(6) && !few.admit(1));
+        assert_eq!(AnswerBytes::up_to(usize::MAX), AnswerBytes::default());
+    }
+
+    #[test]
+    fn r8_9_the_first_item_of_a_strict_answer_has_to_fit_too() {
+        let mut strict = AnswerBytes::up_to(10).strictly();
+        assert!(!strict.admit(11) && strict.is_full());
+        let mut strict = AnswerBytes::up_to(10).strictly();
+        assert!(strict.admit(4) && strict.admit(6) && !strict.admit(1));
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::weighted::Shares;
-use super::{Lease, LeaseTtl, Nonce, WeightedQueues};
+use super::{AnswerBytes, Lease, LeaseTtl, Nonce, WeightedQueues};
 use crate::error::Result;
 use crate::names::{QueueName, WorkerId};
 
@@ -21,10 +21,12 @@ pub struct Reserve {
     pub worker: WorkerId,
     /// The secret half of the leases granted; one per call.
     pub nonce: Nonce,
+    /// How many bytes the leases may have together (R8.9): the limit of an answer, or fewer.
+    pub answer: AnswerBytes,
 }
 
 impl Reserve {
-    /// A request with a fresh nonce.
+    /// A request with a fresh nonce, for as many bytes as an answer may have.
     ///
     /// # Errors
     /// `Unavailable` if the system has no randomness to give.
@@ -34,7 +36,8 @@ impl Reserve {
         ttl: LeaseTtl,
         worker: WorkerId,
     ) -> Result<Self> {
-        Ok(Self { queues: queues.into(), limit, ttl, worker, nonce: Nonce::draw()? })
+        let (queues, nonce, answer) = (queues.into(), Nonce::draw()?, AnswerBytes::default());
+        Ok(Self { queues, limit, ttl, worker, nonce, answer })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What one reserve may still do.
 
 use super::{Record, Transition};
-use crate::backend::AnswerBytes;
+use crate::backend::{AnswerBytes, Reserve};
 use crate::limits::{DEAD_LETTERS_PER_RESERVE, reclaims_per_reserve};
 
 /// What one reserve may still do, in all its queues together (contract R5.6, R5.7, R8.9).
@@ -17,11 +17,10 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The budget of a reserve of at most `limit` jobs.
-    pub fn of(limit: usize) -> Self {
-        let reclaims = reclaims_per_reserve(limit);
-        let answer = AnswerBytes::default();
-        Self { reclaims, dead_letters: DEAD_LETTERS_PER_RESERVE, answer }
+    /// The budget of a reserve.
+    pub fn of(request: &Reserve) -> Self {
+        let reclaims = reclaims_per_reserve(request.limit);
+        Self { reclaims, dead_letters: DEAD_LETTERS_PER_RESERVE, answer: request.answer }
     }
 
     /// Counts an expired lease; what becomes of its job, or none if that has to wait for the next
@@ -59,11 +58,19 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::LeaseTtl;
     use crate::limits::ANSWER_BYTES;
+    use crate::names::{QueueName, WorkerId};
+
+    fn budget_of(limit: usize) -> Budget {
+        let (queue, worker) = (QueueName::new("q"), WorkerId::new("w"));
+        let (queue, worker) = (queue.expect("a name"), worker.expect("a name"));
+        Budget::of(&Reserve::new(queue, limit, LeaseTtl::default(), worker).expect("a nonce"))
+    }
 
     #[test]
     fn r5_6_what_a_reserve_takes_back_is_bounded_and_so_are_the_jobs_that_die_of_it() {
-        let mut budget = Budget { reclaims: 3, dead_letters: 1, ..Budget::of(1) };
+        let mut budget = Budget { reclaims: 3, dead_letters: 1, ..budget_of(1) };
         assert!(budget.expire(true));
         assert!(!budget.expire(true), "the dead letters are used up");
         assert!(budget.expire(false));
@@ -72,7 +79,7 @@ mod tests {
 
     #[test]
     fn r5_7_a_reserve_is_repeated_at_once_if_it_was_full_or_only_dead_lettered() {
-        let fresh = Budget::of(2);
+        let fresh = budget_of(2);
         let (mut one_dead, none_left) = (fresh, Budget { dead_letters: 0, ..fresh });
         assert!(one_dead.dead_letter());
         assert!(fresh.more(2, 2) && !fresh.more(2, 1) && !fresh.more(2, 0));
@@ -83,7 +90,7 @@ mod tests {
 
     #[test]
     fn r8_9_a_reserve_whose_bytes_are_full_is_repeated_at_once() {
-        let mut budget = Budget::of(10);
+        let mut budget = budget_of(10);
         assert!(budget.answer.admit(ANSWER_BYTES) && !budget.more(10, 1));
         assert!(!budget.answer.admit(1) && budget.more(10, 1));
     }

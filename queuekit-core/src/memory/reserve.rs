@@ -15,7 +15,7 @@ impl Tables {
         if request.limit == 0 {
             return Ok(reserved);
         }
-        let mut budget = Budget::of(request.limit);
+        let mut budget = Budget::of(request);
         for name in request.queues.names() {
             self.reclaim(name, &mut budget);
         }

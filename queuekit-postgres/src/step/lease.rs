@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use queuekit_core::backend::AnswerBytes;
-use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::{
     JobId, Kind, Lease, LeaseToken, Metadata, PartitionKey, Priority, QueueName, Reserve, Timestamp,
 };
@@ -56,7 +55,7 @@ impl<'a> LeaseCall<'a> {
             locked,
             places: hints.places(quotas.iter().map(|(name, _)| name)),
             taken: bytes(taken.taken()),
-            most_bytes: bytes(ANSWER_BYTES),
+            most_bytes: bytes(taken.most()),
         }
     }
 

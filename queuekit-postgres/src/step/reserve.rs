@@ -5,7 +5,6 @@ use std::time::Duration;
 use queuekit_core::backend::AnswerBytes;
 use queuekit_core::capability::Settlement;
 use queuekit_core::lifecycle::Budget;
-use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::{Ack, AckOutcome, JobId, NackOutcome, QueueName, Reserve};
 
 use super::hints::Hints;
@@ -64,7 +63,7 @@ impl Round<'_> {
 
     /// Does everything in one statement, or says that the rest is unfinished.
     pub(crate) async fn try_fast(&self, session: &Session<'_>) -> Outcome<Done> {
-        let mut done = Done::new(self.request.limit);
+        let mut done = Done::new(self.request);
         let (limit, bytes) = (self.request.limit, done.budget.answer);
         let lease = LeaseCall::new((self.request, self.hints), &self.quotas, limit, false, bytes);
         let rows = match self.settlement.filter(|settlement| !settlement.is_empty()) {
@@ -97,7 +96,7 @@ impl Round<'_> {
         budget: Budget,
         savepoints: bool,
     ) -> Outcome<Option<Done>> {
-        let mut done = Done { budget, ..Done::new(self.request.limit) };
+        let mut done = Done { budget, ..Done::new(self.request) };
         session.begin_settling().await?;
         let rows = self.lock_queues(session).await?;
         if let Some(settlement) = self.settlement {
@@ -244,7 +243,7 @@ impl Round<'_> {
         let request = self.request;
         let (limit, nonce) = (limit as i32, nonce_uuid(request.nonce));
         let (ttl, worker) = (millis(request.ttl.get()), request.worker.as_str());
-        let (taken, most) = (bytes(taken.taken()), bytes(ANSWER_BYTES));
+        let (taken, most) = (bytes(taken.taken()), bytes(taken.most()));
         let params = params![row.id, limit, nonce, ttl, worker, taken, most];
         let rows = session.query(Sql::ReserveFair, params).await?;
         Answer::read(&rows, std::slice::from_ref(&row.name))
@@ -273,13 +272,13 @@ pub(crate) async fn clear(
 }
 
 impl Done {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(request: &Reserve) -> Self {
         Self {
             settled: None,
             stirred: Vec::new(),
             leases: Vec::new(),
             refused: Vec::new(),
-            budget: Budget::of(limit),
+            budget: Budget::of(request),
             unfinished: false,
             next_due_in: None,
         }

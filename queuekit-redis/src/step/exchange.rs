@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use queuekit_core::backend::AnswerBytes;
 use queuekit_core::lifecycle::Budget;
-use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::{
     Ack, AckOutcome, Lease, LeaseToken, Nack, NackKind, NackOutcome, QueueName, ReleaseCause,
     Reserve, Signature, Timestamp,
@@ -65,7 +64,7 @@ pub(crate) fn args(ask: Option<&Ask<'_>>, settles: Vec<Vec<u8>>) -> Vec<Vec<u8>>
                 millis(ask.request.ttl.get()).to_string().into_bytes(),
                 ask.request.worker.as_str().into(),
                 number(ask.budget.answer.taken()),
-                number(ANSWER_BYTES),
+                number(ask.budget.answer.most()),
             ]
         },
     );
@@ -161,7 +160,7 @@ impl Answer {
         let (reclaims, dead_letters) = (number()?, number()?);
         let next = String::from_utf8(bytes_of(parts.next()?)?).ok()?;
         let mut number = || number_of(parts.next()?).and_then(|left| usize::try_from(left).ok());
-        let mut answer = AnswerBytes::default();
+        let mut answer = ask.map_or_else(AnswerBytes::default, |ask| ask.budget.answer);
         answer.set(number()?, number()? == 1);
         let budget = Budget { reclaims, dead_letters, answer };
         let (mut acks, mut nacks) = (Vec::new(), Vec::new());

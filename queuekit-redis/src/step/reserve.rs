@@ -43,7 +43,7 @@ impl<'a> Round<'a> {
             request,
             division: request.queues.division(request.limit),
             until: Instant::now() + time,
-            budget: Budget::of(request.limit),
+            budget: Budget::of(request),
             leases: Vec::new(),
             next_in: Vec::new(),
             moving: false,

@@ -50,7 +50,7 @@ impl Step<'_> {
         if request.limit == 0 {
             return Ok(reserved);
         }
-        let mut budget = Budget::of(request.limit);
+        let mut budget = Budget::of(request);
         for name in request.queues.names() {
             if let Some(queue) = self.awake(name)? {
                 self.reclaim(queue, &mut budget)?;

@@ -20,7 +20,7 @@ impl Data {
         if request.limit == 0 {
             return Ok(reserved);
         }
-        let mut budget = Budget::of(request.limit);
+        let mut budget = Budget::of(request);
         for name in request.queues.names() {
             self.reclaim(name, &mut budget);
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::response::Response;
 use queuekit::QueueName;
+use queuekit::store::backend::AnswerBytes;
 use queuekit::store::retry::{chance, jittered};
 use queuekit::store::{Queues, Reserve, Reserved, WeightedQueues};
 use queuekit::workers::WorkerId;
@@ -19,6 +20,7 @@ use utoipa::openapi::{ArrayBuilder, ObjectBuilder, Schema};
 
 use super::ttl;
 use super::undelivered::{self, UndeliveredLeases};
+use crate::api::answer_memory::AnswerRoom;
 use crate::api::app::App;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, Json, Problem, WorkScope};
@@ -107,7 +109,11 @@ pub(crate) async fn reserve(
         caller.need_queue(queue.as_str())?;
     }
     // Each call has its own nonce.
-    let request = || Reserve::new(queues.clone(), limit, ttl, worker.clone());
+    let request = |answer: AnswerBytes| {
+        let mut request = Reserve::new(queues.clone(), limit, ttl, worker.clone())?;
+        request.answer = answer;
+        Ok(request)
+    };
     let (reserved, budget) = first(&app, &caller, queues.names(), limit, request, wait).await?;
     undelivered::respond(reserved, budget, |reserved| {
         let body = ReservedBody {
@@ -126,7 +132,7 @@ async fn first(
     caller: &Caller,
     queues: &[QueueName],
     limit: usize,
-    request: impl Fn() -> queuekit::Result<Reserve>,
+    request: impl Fn(AnswerBytes) -> queuekit::Result<Reserve>,
     wait: Duration,
 ) -> Result<(UndeliveredLeases, RequestBudget), Problem> {
     // A call that does not wait does not count as a long poll.
@@ -135,11 +141,17 @@ async fn first(
     let wakeups = app.store().capabilities().wakeups.filter(|_| !wait.is_zero());
     let wakeup = wakeups.map(|wakeups| wakeups.subscribe(queues)).transpose()?;
     let end = Instant::now() + wait;
+    let mut room = app.recent_sizes().room(limit);
     loop {
-        // Memory first: the store answers at most what an answer may have.
-        let budget = app.room_for(caller, app.recent_sizes().budget(limit)).await?;
-        let reserved = reserve_detached(app, request()?).await?;
+        // Memory first: the store answers at most what there is room for.
+        let budget = app.room_for(caller, room.bytes()).await?;
+        let reserved = reserve_detached(app, request(room.answer(&budget))?).await?;
         app.recent_sizes().saw(reserved.sizes());
+        if reserved.is_empty() && reserved.more() && room != AnswerRoom::most() {
+            // The first job may be larger than jobs were lately.
+            room = AnswerRoom::most();
+            continue;
+        }
         let left = end.saturating_duration_since(Instant::now());
         if !reserved.is_empty() || left.is_zero() || app.stopping().is_cancelled() {
             return Ok((reserved, budget));
@@ -151,6 +163,7 @@ async fn first(
         let pause = jittered(POLL, chance()).min(due).min(left);
         // Hold no memory while waiting.
         drop((reserved, budget));
+        room = app.recent_sizes().room(limit);
         let rung = async {
             match &wakeup {
                 Some(wakeup) => wakeup.rung().await,

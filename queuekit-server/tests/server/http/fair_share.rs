@@ -91,6 +91,38 @@ fn s6_a_key_that_has_its_share_of_memory_is_refused_more_and_others_go_on() {
     by(&server, "worker", "POST", "/v1/ack").json(&json!({"acks": []})).expect(200);
 }
 
+/// Guard: a store that is read with little memory leases nothing that has no room there.
+#[test]
+fn s6_large_jobs_after_small_ones_take_no_more_memory_than_their_key_has() {
+    let server = guarded_with("[limits]\nmax_body_bytes = 1048576\nmax_buffered_bytes = 16777216");
+    let enqueue = |queue: &str, payload: &str| {
+        let job = json!({"kind": "t", "queue": queue, "payload": payload});
+        by(&server, "producer", "POST", "/v1/jobs").json(&job).expect(201);
+    };
+    let reserve = |queue: &str| {
+        let body = json!({"queues": [queue], "worker": "w", "limit": 7});
+        by(&server, "worker", "POST", "/v1/reserve").json(&body).expect(200).value()
+    };
+    // Reserves that meet only small jobs take little memory in the end.
+    for _ in 0..60 {
+        enqueue("small", "");
+        assert_eq!(reserve("small")["leases"].as_array().unwrap().len(), 1);
+    }
+    let large = "x".repeat(MIB - 200);
+    for _ in 0..7 {
+        enqueue("large", &large);
+    }
+    let mut served = Vec::new();
+    while served.len() < 7 {
+        let reserved = reserve("large");
+        let leases = reserved["leases"].as_array().unwrap().len();
+        // A key has a quarter of 16 MiB: half of that for the jobs, half for their JSON.
+        assert!((1..=2).contains(&leases), "{leases} jobs of 1 MiB in 2 MiB");
+        served.extend((0..leases).map(|_| ()));
+        assert_eq!(reserved["more"], served.len() < 7);
+    }
+}
+
 /// The head of whichever answer comes first. The server answers each in the end: a body that does
 /// not arrive is refused with 408.
 fn first_answer(streams: &mut [TcpStream]) -> String {
