@@ -18,6 +18,7 @@ mod ignored;
 mod image;
 mod lexer;
 mod monitoring;
+mod rule_titles;
 mod rules;
 mod size;
 mod source;
@@ -71,6 +72,7 @@ fn findings(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
         tutorial::check(&tree.pages, &tree.rust),
         words::check(&tree.pages, &tree.rust),
         rules::check(tree.page(SEMANTICS), tree.page(SEMANTICS_TESTS), &tree.rust),
+        rule_titles::check(tree.page(SEMANTICS), tree.page(SEMANTICS_TESTS)),
     ]
     .concat()
 }
