@@ -1,6 +1,6 @@
-//! The content type of bodies.
+//! The content type and the encoding of bodies.
 
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 
@@ -24,15 +24,25 @@ pub(crate) fn need_json(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// # Errors
-/// 415 if CloudEvents are sent to another route.
-pub(crate) fn refuse_cloud_events(parts: &Parts) -> Result<(), Problem> {
+/// 415 if CloudEvents are sent to another route, or a body is compressed: it would be read as it is.
+pub(crate) fn refuse_unreadable(parts: &Parts) -> Result<(), Problem> {
     let given = essence(&parts.headers);
-    let are_some = CLOUD_EVENTS.iter().any(|kind| kind.eq_ignore_ascii_case(given));
-    if are_some && parts.uri.path() != EVENTS { Err(unsupported()) } else { Ok(()) }
+    let are_events = CLOUD_EVENTS.iter().any(|kind| kind.eq_ignore_ascii_case(given));
+    if are_events && parts.uri.path() != EVENTS {
+        return Err(unsupported());
+    }
+    let mut encodings = parts.headers.get_all(CONTENT_ENCODING).into_iter();
+    if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(unsupported_because("send the body without `Content-Encoding`"));
+    }
+    Ok(())
 }
 
 fn unsupported() -> Problem {
-    let detail = "send the header `Content-Type: application/json`";
+    unsupported_because("send the header `Content-Type: application/json`")
+}
+
+fn unsupported_because(detail: &str) -> Problem {
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
 }
 

@@ -77,7 +77,9 @@ async fn collect(
     let mut first: Option<Bytes> = None;
     let mut length = 0;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Problem::bad_request("the body is incomplete"))?;
+        let frame = frame.map_err(|_| {
+            Problem::bad_request("the body is incomplete, or its chunks cannot be read")
+        })?;
         let Ok(data) = frame.into_data() else { continue };
         length += data.len();
         if length > most {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{Request, State};
-use axum::http::header::CONNECTION;
+use axum::http::header::{CONNECTION, HOST};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::Semaphore;
@@ -17,7 +17,7 @@ use super::HttpOptions;
 use super::access_log::AccessLogEntry;
 use super::auth::{Caller, sent_key};
 use super::auth_failures::AuthFailures;
-use super::content_type::refuse_cloud_events;
+use super::content_type::refuse_unreadable;
 use super::csrf::AllowedHosts;
 use super::hold_until_sent::hold_until_sent;
 use super::keys::Keys;
@@ -68,12 +68,13 @@ impl Middleware {
 
     fn admit(&self, parts: &Parts) -> Result<Caller, Problem> {
         check_single(&parts.headers)?;
+        check_host(parts)?;
         // Without keys, check where the request came from.
         let is_open = self.keys.is_empty();
         if is_open {
             self.names.check(parts)?;
         }
-        refuse_cloud_events(parts)?;
+        refuse_unreadable(parts)?;
         let caller = Caller::of(&self.keys, is_open, parts)?;
         caller.spend(1)?;
         Ok(caller)
@@ -183,6 +184,15 @@ fn check_single(headers: &HeaderMap) -> Result<(), Problem> {
         }
         None => Ok(()),
     }
+}
+
+/// RFC 9112, section 3.2: each request says which host it is for.
+fn check_host(parts: &Parts) -> Result<(), Problem> {
+    let is_named = parts.headers.contains_key(HOST) || parts.uri.authority().is_some();
+    if parts.version != Version::HTTP_11 || is_named {
+        return Ok(());
+    }
+    Err(Problem::bad_request("the header host is missing"))
 }
 
 #[cfg(test)]

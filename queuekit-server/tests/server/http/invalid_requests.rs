@@ -89,12 +89,63 @@ fn what_is_no_http_is_answered_400_without_a_body_and_cut_off() {
         assert!(answer.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{what}: {answer}");
         assert!(answer.ends_with("\r\n\r\n"), "{what}: {answer}");
     }
+    // More than a head may have.
+    let many: String = (0..200).map(|n| format!("h{n}: a\r\n")).collect();
+    let large = format!("large: {}\r\n", "a".repeat(200 * 1024));
+    for headers in [many, large] {
+        let head = format!("GET /healthz HTTP/1.1\r\nhost: a\r\n{headers}\r\n");
+        let answer = answer(&server, head.as_bytes());
+        assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    }
     // A smuggled request would be answered too.
     let both = b"POST /v1/jobs HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\
                  transfer-encoding: chunked\r\n\r\n0\r\n\r\n\
                  GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n";
     let answer = answer(&server, both);
     assert!(!answer.contains("200 OK"), "{answer}");
+    server.get("/healthz").send().expect(200);
+}
+
+/// A request to enqueue a job, with these headers and this body, on a connection of its own.
+fn enqueue_with(headers: &str, body: &str) -> String {
+    format!(
+        "POST /v1/jobs HTTP/1.1\r\ncontent-type: application/json\r\nconnection: close\r\n\
+         {headers}\r\n{body}"
+    )
+}
+
+/// Guard: a server without keys answers to its names only, so the requests say one.
+#[test]
+fn a_body_that_cannot_be_read_as_sent_is_refused_with_its_reason() {
+    let server = server();
+    let host = format!("host: {}\r\n", server.address());
+    let job = r#"{"kind":"t"}"#;
+    let chunked =
+        |chunks: &str| enqueue_with(&format!("{host}transfer-encoding: chunked\r\n"), chunks);
+    let sized = |size: &str| enqueue_with(&format!("{host}content-length: {size}\r\n"), job);
+    let encoded = |encoding: &str| sized(&format!("12\r\ncontent-encoding: {encoding}"));
+    let broken = "its chunks cannot be read";
+    for (what, request, status, says) in [
+        ("a job", sized("12"), 201, r#""kind":"t""#),
+        ("a job in chunks", chunked(&format!("c\r\n{job}\r\n0\r\n\r\n")), 201, r#""kind":"t""#),
+        ("a size that is no number", chunked(&format!("zz\r\n{job}\r\n0\r\n\r\n")), 400, broken),
+        ("a negative size", chunked(&format!("-c\r\n{job}\r\n0\r\n\r\n")), 400, broken),
+        ("a size beyond 64 bits", chunked("ffffffffffffffff1\r\n{"), 400, broken),
+        ("a size that never ends", chunked(&"1".repeat(100_000)), 400, broken),
+        ("a chunk longer than its size", chunked(&format!("b\r\n{job}\r\n0\r\n\r\n")), 400, broken),
+        ("an extension of 1 MB", chunked(&format!("c;{}", "a".repeat(1_000_000))), 400, broken),
+        ("no host", enqueue_with("content-length: 12\r\n", job), 400, "the header host is missing"),
+        ("gzip", encoded("gzip"), 415, "without `Content-Encoding`"),
+        ("identity and br", encoded("identity\r\ncontent-encoding: br"), 415, "Content-Encoding"),
+        ("identity", encoded("identity"), 201, r#""kind":"t""#),
+        ("a length beyond 64 bits", sized("18446744073709551616"), 400, ""),
+        ("a signed length", sized("+12"), 400, ""),
+    ] {
+        let answer = answer(&server, request.as_bytes());
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{what}: {answer}");
+        assert!(answer.contains(says), "{what}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{what}: {answer}");
+    }
     server.get("/healthz").send().expect(200);
 }
 
