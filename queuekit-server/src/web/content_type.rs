@@ -24,7 +24,8 @@ pub(crate) fn need_json(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// # Errors
-/// 415 if CloudEvents are sent to another route, or a body is compressed: it would be read as it is.
+/// 415 if CloudEvents are sent to another route, or if a body is compressed: no route decompresses
+/// a body, so it would be read as it is.
 pub(crate) fn refuse_unreadable(parts: &Parts) -> Result<(), Problem> {
     let given = essence(&parts.headers);
     let are_events = CLOUD_EVENTS.iter().any(|kind| kind.eq_ignore_ascii_case(given));
