@@ -1,6 +1,7 @@
 //! The real binary, started for a test, and what asks it.
 #![allow(unreachable_pub, reason = "it is one module of a test program")]
 
+mod description;
 mod keys;
 mod request;
 mod server;

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::description;
+
 /// A request that is being made.
 pub struct Ask {
     method: String,
@@ -58,9 +60,13 @@ impl Ask {
         self.try_send()
     }
 
-    /// Sends it.
+    /// Sends it; the answer has no field that is not described.
+    #[track_caller]
     pub fn send(self) -> Reply {
-        self.try_send().expect("an answer")
+        let (method, url) = (self.method.clone(), self.url.clone());
+        let reply = self.try_send().expect("an answer");
+        description::check(&method, &url, &reply);
+        reply
     }
 
     /// Sends it to a server that may be killed meanwhile.
