@@ -29,7 +29,7 @@ Commands:
                      --within: begin none after so many minutes, and say how many are left
                      --units: instead, cargo-mutants over core and worker, a shard of it
   beside             resolve queuekit beside the database crates of applications (sqlx, SeaORM,
-                     Diesel, rusqlite), and build two of these
+                     Diesel, rusqlite), and build it beside each
   book               for mdBook, which runs it: replaces the links that lead out of docs/
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
   peers [--store STORE] [--rounds N] [--only WHAT] [--dir DIR] [--url URL]
