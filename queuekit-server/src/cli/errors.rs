@@ -156,7 +156,7 @@ impl Show {
             let group: ErrorGroupBody = serde_json::from_str(group.get())?;
             told.push(told_of(api, &group).await?);
         }
-        let dead = dead.map(|dead| format!("{} of this group are dead now", jobs(dead)));
+        let dead = dead.map(|dead| format!("dead now: {}", jobs(dead)));
         told.extend(dead);
         output.line(told.join("\n\n"))
     }

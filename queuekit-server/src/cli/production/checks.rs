@@ -229,7 +229,7 @@ fn none_of(found: impl Iterator<Item = impl std::fmt::Display>, what: &str) -> S
     let Some(first) = found.next() else { return State::Ok };
     match found.count() {
         0 => State::ToDo(format!("{first} {what}")),
-        more => State::ToDo(format!("{first} {what}, and so do {more} more")),
+        more => State::ToDo(format!("{first} {what}; the same holds for {more} more")),
     }
 }
 
