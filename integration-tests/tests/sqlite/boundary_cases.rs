@@ -105,7 +105,7 @@ async fn r2_5_a_key_that_outlived_its_job_outlives_its_queue() {
 }
 
 #[tokio::test]
-async fn r6_6_a_long_queue_is_removed_to_its_last_job() {
+async fn r6_7_a_long_queue_is_removed_to_its_last_job() {
     let file = File::new();
     let store = file.store().await;
     for jobs in [999, 1000, 1001, 2000] {
