@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::capability::{
-    Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Durability, Emission, EmitOutcome,
-    ErrorGroups, EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
-    Inspect, Leases, Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome,
-    RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules,
-    SchemaStatus, Settlement, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why,
+    Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Durability, Emission, ErrorGroups,
+    EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases,
+    Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
+    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
+    Settlement, StoredEvents, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why,
     WorkerInfo, WorkerPage,
 };
 use queuekit_core::{
@@ -210,7 +210,7 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.outbox().change_event_settings(seen, to).await
     }
 
-    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+    async fn store_events(&self, emission: &Emission) -> Result<StoredEvents> {
         self.outbox().store_events(emission).await
     }
 

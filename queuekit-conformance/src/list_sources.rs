@@ -13,6 +13,7 @@ macro_rules! __with_sources {
             consumers {
                 [Outbox] r14_4_a_change_is_in_force_everywhere_at_once
                 [Outbox] r14_4_a_change_of_old_settings_takes_no_effect
+                [Admin Outbox] r14_4_an_emit_under_old_settings_is_stored_under_the_present_ones
                 [Outbox] r14_4_a_declaration_enables_nothing_an_operator_disabled
                 [Admin Outbox] r14_4_a_declaration_of_old_leaves_the_queue_as_it_is
                 [Outbox] r14_4_what_is_invalid_is_refused

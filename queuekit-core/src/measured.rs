@@ -273,7 +273,7 @@ impl Outbox for Measured {
         measured!("change_event_settings", outbox.change_event_settings(seen, to))
     }
 
-    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+    async fn store_events(&self, emission: &Emission) -> Result<StoredEvents> {
         measured!("store_events", inner!(self, outbox).store_events(emission))
     }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use queuekit_core::capability::{
-    Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings,
+    Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredEvents, StoredSettings,
 };
 use queuekit_core::{Bytes, NewJob, Result};
 
@@ -28,7 +28,7 @@ impl Outbox for PostgresStore {
         changed.await
     }
 
-    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+    async fn store_events(&self, emission: &Emission) -> Result<StoredEvents> {
         let during = |error: queuekit_core::Error| error.during("store_events");
         for _ in 0..ROUNDS {
             let emit = self.emit(emission).await.map_err(during)?;
@@ -38,9 +38,9 @@ impl Outbox for PostgresStore {
             match stored.await? {
                 Emitted::Stored(outcomes) => {
                     self.emitted(emission, &outcomes);
-                    return Ok(Some(outcomes));
+                    return Ok(StoredEvents { outcomes, instead: None });
                 }
-                Emitted::Stale => return Ok(None),
+                Emitted::Stale => return self.emit_held(emission).await,
                 Emitted::QueuesGone => self.shared.known.forget(emit.queues.into_keys()),
             }
         }
@@ -79,6 +79,18 @@ impl PostgresStore {
         let deliveries = emission.events.iter().flat_map(|(_, deliveries)| deliveries);
         let queues = self.queues_of(deliveries).await?;
         Ok(Emit { emission, queues })
+    }
+
+    /// Stores an emission whose settings have changed, while it holds those that are there now.
+    async fn emit_held(&self, emission: &Emission) -> Result<StoredEvents> {
+        let input = (emission, self.shared.limits.queues());
+        let stored = self.call("store_events", Call::Repeatable, input, |input, session| {
+            let (emission, most_queues) = *input;
+            Box::pin(step::store_held(session, emission, most_queues))
+        });
+        let stored = stored.await?;
+        self.emitted(stored.instead.as_ref().unwrap_or(emission), &stored.outcomes);
+        Ok(stored)
     }
 
     /// Wakes those who wait for the deliveries.

@@ -136,7 +136,7 @@ impl<'a> Session<'a> {
         Ok(rows)
     }
 
-    /// Runs one statement as a transaction of its own.
+    /// Runs one statement as a transaction of its own, or in the one that is open.
     pub(crate) async fn write(&self, sql: Sql, params: &[Typed<'_>]) -> Outcome<Vec<Row>> {
         self.wrapped(&self.begins.plain, self.begins.wraps, sql, params).await
     }
@@ -256,8 +256,9 @@ impl<'a> Session<'a> {
         sql: Sql,
         params: &[Typed<'_>],
     ) -> Outcome<Vec<Row>> {
-        let Link::Own(client, _) = self.link else {
-            return self.query(sql, params).await;
+        let client = match self.link {
+            Link::Own(client, _) if !self.open.load(Ordering::Acquire) => client,
+            _ => return self.query(sql, params).await,
         };
         let statement = self.prepare(sql, params).await?;
         self.doubt.store(true, Ordering::Release);

@@ -7,7 +7,8 @@
 -- data (for an event in the log, the id alone); then per queue: its name; how many deliveries; per
 -- delivery: the number of its event; its id; delay in ms; its data from the version on, without the
 -- payload.
--- Result: 0 if the settings have another version; `unknown` and the number of the first queue that
+-- Result: `stale`, the version and the settings if they have another version, and nobody changes
+-- them for the next HELD ms: the caller finds the deliveries again meanwhile; `unknown` and the number of the first queue that
 -- does not exist: nothing was stored; else per event E emitted, D and an id: an equal event is
 -- stored (followed by its age in ms, if the id is its own), C another event has its id, L it is in
 -- the log, G it is gone; then the numbers of the deliveries that were not stored.
@@ -18,8 +19,11 @@ local meta, order, records = KEYS[LOG.meta], KEYS[LOG.order], KEYS[LOG.records]
 local large, keys, deliveries = KEYS[LOG.data], KEYS[LOG.keys], KEYS[LOG.deliveries]
 local is_new = ARGV[2] ~= ''
 
+local HELD = 250
+
 if is_new and (call('HGET', meta, 'version') or '0') ~= ARGV[2] then
-    return 0
+    call('SET', KEYS[LOG.held], '', 'PX', HELD)
+    return { 'stale', call('HGET', meta, 'version') or '0', call('HGET', meta, 'body') or '' }
 end
 for base = LOG.count + 1, #KEYS, QUEUE.count do
     if ARGV[1] == '0' and call('HEXISTS', KEYS[base], 'known') == 0 then

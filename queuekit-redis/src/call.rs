@@ -131,6 +131,16 @@ impl RedisStore {
         self.on_io(operation, send).await
     }
 
+    /// Waits for a time that the server has named.
+    pub(crate) async fn pause(&self, operation: &'static str, ms: u64) -> Result<()> {
+        let wait = Duration::from_millis(ms).min(self.time_left());
+        let pause = |_| async move {
+            sleep(wait).await;
+            Ok(())
+        };
+        self.on_io(operation, pause).await
+    }
+
     /// All servers that have data of the store.
     pub(crate) async fn masters(&self, operation: &'static str) -> Result<Vec<Arc<Node>>> {
         let time = self.time_left();

@@ -342,7 +342,7 @@ keys! {
     JOBS Jobs { data, state }
 
     /// The keys of the log of events.
-    LOG Log { meta, order, records, data, keys, deliveries }
+    LOG Log { meta, order, records, data, keys, deliveries, held }
 
     /// The keys of schedules.
     SCHEDULES Schedules { rows, names, due, revision }

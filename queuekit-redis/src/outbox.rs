@@ -8,7 +8,7 @@ mod retention;
 use async_trait::async_trait;
 use queuekit_core::backend::AnswerBytes;
 use queuekit_core::capability::{
-    Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings,
+    Emission, EventFilter, EventPage, Outbox, StoredEvents, StoredSettings,
 };
 use queuekit_core::event::Event;
 use queuekit_core::{Bytes, Error, NewJob, Nonce, Result, Timestamp};
@@ -34,12 +34,7 @@ impl Outbox for RedisStore {
         let command = cmd("HMGET").arg(&key).arg("version").arg("body").to_owned();
         let request = Request::Command { key, command };
         let answer = self.call("event_settings", Call::Read, request).await?;
-        let mut parts = array_of(answer).into_iter().flatten();
-        let version = parts.next().and_then(number_of).map(i64::cast_unsigned);
-        let body = parts.next().and_then(bytes_of).map(Bytes::from);
-        Ok(version.zip(body).map_or_else(StoredSettings::default, |(version, body)| {
-            StoredSettings { version, body }
-        }))
+        Ok(settings(array_of(answer).into_iter().flatten()).unwrap_or_default())
     }
 
     async fn change_event_settings(&self, seen: u64, to: &Bytes) -> Result<bool> {
@@ -48,11 +43,20 @@ impl Outbox for RedisStore {
         let args = [seen.to_string().into_bytes(), to.to_vec(), nonce.as_bytes().to_vec()];
         let call =
             if self.shared.wait_replicas.is_some() { Call::Stored } else { Call::Repeatable };
-        let answer = self.on_log("change_event_settings", call, Lua::EventSettings, args).await?;
-        Ok(number_of(answer) == Some(1))
+        let store = self.for_one_call();
+        loop {
+            let args = args.clone();
+            let answer = store.on_log("change_event_settings", call, Lua::EventSettings, args);
+            match number_of(answer.await?) {
+                Some(held) if held < 0 => {
+                    store.pause("change_event_settings", held.unsigned_abs()).await?;
+                }
+                changed => return Ok(changed == Some(1)),
+            }
+        }
     }
 
-    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+    async fn store_events(&self, emission: &Emission) -> Result<StoredEvents> {
         self.for_one_call().emit(emission).await.map_err(|error| error.during("store_events"))
     }
 
@@ -145,6 +149,13 @@ impl RedisStore {
         let request = Request::Script { script, keys: vec![self.shared.keyspace.log()], args };
         self.call(operation, call, request).await
     }
+}
+
+/// Reads the version of the settings, and the settings.
+fn settings(mut parts: impl Iterator<Item = Value>) -> Option<StoredSettings> {
+    let version = number_of(parts.next()?)?.cast_unsigned();
+    let body = Bytes::from(bytes_of(parts.next()?)?);
+    Some(StoredSettings { version, body })
 }
 
 fn slice(parts: Vec<Value>) -> Option<Slice> {

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use queuekit_core::capability::{
-    Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings,
+    Emission, EventFilter, EventPage, Outbox, StoredEvents, StoredSettings,
 };
 use queuekit_core::{Bytes, NewJob, Result};
 
@@ -19,7 +19,7 @@ impl Outbox for SqliteStore {
         self.write("change_event_settings", move |step| step.change_event_settings(seen, &to)).await
     }
 
-    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+    async fn store_events(&self, emission: &Emission) -> Result<StoredEvents> {
         let emission = emission.clone();
         self.write("store_events", move |step| step.store_events(&emission)).await
     }

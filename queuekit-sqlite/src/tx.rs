@@ -1,7 +1,7 @@
 //! Enqueue, ack and emit inside the application's own transaction (contract R2.9, R14.1).
 
 use queuekit_core::event::{EventSettings, NewEvent};
-use queuekit_core::{Ack, AckOutcome, Emitted, Enqueued, Error, ErrorKind, NewJob, Result};
+use queuekit_core::{Ack, AckOutcome, Emitted, Enqueued, Error, NewJob, Result};
 use rusqlite::Transaction;
 
 use crate::SqliteStore;
@@ -59,12 +59,7 @@ impl SqliteStore {
             step.limits.admit_events(events)?;
             let stored = step.event_settings()?;
             let settings = EventSettings::read(&stored.body)?;
-            let emitted = step.store_events(&settings.emission(stored.version, events)?)?;
-            // The transaction holds the file's write lock: nobody changes them meanwhile.
-            emitted.ok_or_else(|| {
-                let message = "the subscriptions changed under the write lock";
-                Error::new(ErrorKind::Corrupt, message)
-            })
+            Ok(step.store_events(&settings.emission(stored.version, events)?)?.outcomes)
         };
         self.step_in(tx, emit).map(Emitted::from).map_err(|error| error.during("emit_in"))
     }

@@ -1,7 +1,7 @@
 //! Events in Redis: data that is stored once stays as long as a delivery needs it, and nothing is
 //! half stored (contract R14.1, R14.6).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::redis::{RedisWorld, config};
 use crate::common::redis_clock::Passes;
@@ -10,7 +10,7 @@ use futures_util::poll;
 use queuekit_conformance::World;
 use queuekit_conformance::kit::{DAY, MINUTE, consumer, deliveries_of, subscribed};
 use queuekit_conformance::{skip, this_test};
-use queuekit_core::capability::EmitOutcome;
+use queuekit_core::capability::{Emission, EmitOutcome};
 use queuekit_core::event::{EVENT, EventRetention, EventSettings, Replay, ReplayFrom};
 use queuekit_core::limits::{DELIVERIES_PER_CALL, SUBSCRIPTIONS};
 use queuekit_core::{EventDraft, EventId, Job, JobId, Limits, State, SubscriptionDraft, Timestamp};
@@ -328,5 +328,25 @@ async fn r14_1_an_emit_that_met_a_foreign_key_is_completed_when_it_is_repeated()
     }
     // The first attempt has left a record that nobody will remove.
     crate::common::redis_store_fixture::remove(&stage.server, &stage.prefix).await;
+    stage.end().await;
+}
+
+/// The script that stores events cannot find deliveries, so the settings stand still until the
+/// emit comes back. Guard: a change waits for that time.
+#[tokio::test]
+async fn r14_4_a_change_waits_for_an_emit_that_found_the_subscriptions_changed() {
+    let test = this_test!();
+    let Some(stage) = Stage::open(test, &["a"]).await else { return };
+    let world = stage.world();
+    let outbox = world.backend().capabilities().outbox.expect("the capability Outbox");
+    let seen = outbox.event_settings().await.unwrap();
+    let event = EventDraft::new("e", "1").build().unwrap();
+    let old = Emission { version: seen.version + 1, events: vec![(event, Vec::new())] };
+    let began = Instant::now();
+    assert!(outbox.store_events(&old).await.unwrap().instead.is_some());
+    assert!(outbox.change_event_settings(seen.version, &seen.body).await.unwrap());
+    // However slow this machine is, the time has passed.
+    let held = began.elapsed();
+    assert!(held >= Duration::from_millis(250), "{held:?}");
     stage.end().await;
 }

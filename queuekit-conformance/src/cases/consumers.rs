@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use queuekit_core::event::{Replay, ReplayFrom};
+use queuekit_core::capability::EmitOutcome;
+use queuekit_core::event::{EventSettings, NewEvent, Replay, ReplayFrom};
 use queuekit_core::queue::Totals;
 use queuekit_core::{
     BackendExt, Client, Declared, ErrorKind, NackKind, QueuePatch, RetryPolicy, State,
@@ -39,6 +40,44 @@ pub async fn r14_4_a_change_is_in_force_everywhere_at_once(world: &dyn World) {
     assert_eq!(world.delivered("c").await, wanted);
     let unknown = world.consumers().set_enabled(&consumer("c"), true).await;
     assert_eq!(kind_of(unknown), ErrorKind::NotFound);
+}
+
+/// R14.4: events whose deliveries were found under old settings are stored under the present ones,
+/// in the same call: an emit does not start again, so nobody can make it fail by changing settings.
+/// Guard: the store finds the deliveries again while it holds the settings.
+pub async fn r14_4_an_emit_under_old_settings_is_stored_under_the_present_ones(world: &dyn World) {
+    let outbox = world.capabilities().outbox.expect("the store has Outbox");
+    for name in ["old", "removed"] {
+        world.subscribe(SubscriptionDraft::new(name, "*")).await;
+    }
+    let old = outbox.event_settings().await.expect("event_settings");
+    world.subscribe(SubscriptionDraft::new("new", "*").fair()).await;
+    assert!(world.consumers().remove(&consumer("removed")).await.expect("remove"));
+    // Its queue does not exist, and its jobs have keys.
+    let admin = world.capabilities().admin.expect("the store has Admin");
+    admin.remove_queue(&deliveries_of("new"), false).await.expect("remove_queue");
+    let events = [event("e", "1").partition_key("k"), event("e", "2"), event("e", "1")];
+    let mut events: Vec<NewEvent> = events.map(|draft| draft.build().expect("an event")).into();
+    events[2] = events[0].clone();
+    let settings = EventSettings::read(&old.body).expect("settings");
+    let emission = settings.emission(old.version, &events).expect("an emission");
+    let stored = outbox.store_events(&emission).await.expect("store_events");
+    let [first, second] = [&events[0], &events[1]].map(NewEvent::id);
+    let outcomes = [
+        EmitOutcome::Emitted { id: first },
+        EmitOutcome::Emitted { id: second },
+        EmitOutcome::Duplicate { existing: first },
+    ];
+    assert_eq!(stored.outcomes, outcomes);
+    let present = outbox.event_settings().await.expect("event_settings").version;
+    let instead = stored.instead.expect("what was stored instead");
+    assert_eq!(instead.version, present);
+    assert!(instead.events.iter().all(|(_, deliveries)| deliveries.len() == 2));
+    for (name, wanted) in [("old", &["1", "2"][..]), ("new", &["1", "2"]), ("removed", &[])] {
+        assert_eq!(world.delivered(name).await, wanted, "{name}");
+    }
+    let stored = outbox.store_events(&instead).await.expect("store_events");
+    assert!(stored.instead.is_none(), "they are the present ones");
 }
 
 /// R14.4: of two changes based on the same settings, one takes effect; a change based on older

@@ -23,7 +23,9 @@ pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
 pub use leases::{ExtendOutcome, Leases, Report, ReportOutcome};
 pub use migrations::{Migration, Migrations, SchemaStatus};
 pub(crate) use outbox::emitted;
-pub use outbox::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
+pub use outbox::{
+    Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredEvents, StoredSettings,
+};
 pub use presence::{Beat, BeatTtl, Served, WorkerInfo, WorkerPage};
 pub use schedules::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::PageSize;
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, EventId, EventPattern, NewEvent};
+use crate::event::{Event, EventId, EventPattern, EventSettings, NewEvent};
 use crate::job::NewJob;
 use crate::names::Kind;
 
@@ -30,13 +30,15 @@ pub trait Outbox: Debug + Send + Sync {
     /// `Unavailable`, `Indeterminate`, `Closed`.
     async fn change_event_settings(&self, seen: u64, to: &Bytes) -> Result<bool>;
 
-    /// Stores events and their deliveries in one atomic step, if the settings still have the
-    /// version by which the deliveries were found. If they do not, nothing is stored, and it
-    /// returns none. `max_pending` does not bound deliveries.
+    /// Stores events and their deliveries in one atomic step, under the settings that are in force
+    /// at that instant. If the emission was made under others, the store makes it anew by
+    /// [`Emission::under`], and lets nobody change the settings until that is stored: so the call
+    /// ends, however often they change. `max_pending` does not bound deliveries.
     ///
     /// # Errors
-    /// `Invalid` if there would be too many queues; `Unavailable`, `Indeterminate`, `Closed`.
-    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>>;
+    /// Those of [`Emission::under`]; `Invalid` if there would be too many queues; `Unavailable`,
+    /// `Indeterminate`, `Closed`.
+    async fn store_events(&self, emission: &Emission) -> Result<StoredEvents>;
 
     /// Events of the log, in the order in which they were stored.
     ///
@@ -71,6 +73,31 @@ pub struct Emission {
     pub version: u64,
     /// Each event with its deliveries.
     pub events: Vec<(NewEvent, Vec<NewJob>)>,
+}
+
+impl Emission {
+    /// The same events with their deliveries under these settings; none if it was made under them.
+    ///
+    /// # Errors
+    /// `Corrupt` if the settings cannot be read; those of [`EventSettings::emission`].
+    pub fn under(&self, settings: &StoredSettings) -> Result<Option<Self>> {
+        if self.version == settings.version {
+            return Ok(None);
+        }
+        let events: Vec<NewEvent> = self.events.iter().map(|(event, _)| event.clone()).collect();
+        EventSettings::read(&settings.body)?.emission(settings.version, &events).map(Some)
+    }
+}
+
+/// What a store has done with an emission.
+// Exhaustive: a store that leaves a part out must not compile.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct StoredEvents {
+    /// The outcome of each event.
+    pub outcomes: Vec<EmitOutcome>,
+    /// What was stored instead of the emission, because the settings had changed.
+    pub instead: Option<Emission>,
 }
 
 /// The outcome for one event.

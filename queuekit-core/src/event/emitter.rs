@@ -3,15 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{EventSettings, NewEvent};
-use crate::capability::{EmitOutcome, Outbox};
-use crate::error::{Error, ErrorKind, Result};
+use crate::capability::{Emission, EmitOutcome, Outbox, StoredEvents};
+use crate::error::Result;
 use crate::limits::Limits;
 
-/// How often one call reads the settings again because another process has changed them.
-const TRIES: usize = 10;
-
-/// The settings as they were last read. The store checks that they are current when it stores
-/// events.
+/// The settings as they were last read. When it stores events, the store checks that they are
+/// current.
 #[derive(Debug, Default)]
 pub(crate) struct Emitter {
     known: Mutex<Option<Arc<Known>>>,
@@ -37,21 +34,22 @@ impl Emitter {
         events: &[NewEvent],
     ) -> Result<Vec<(EmitOutcome, usize)>> {
         limits.admit_events(events)?;
-        for _ in 0..TRIES {
-            let known = self.known(outbox).await?;
-            let emission = known.settings.emission(known.version, events)?;
-            if let Some(outcomes) = outbox.store_events(&emission).await? {
-                let deliveries = emission.events.iter().map(|(_, deliveries)| deliveries.len());
-                let stored = |(outcome, deliveries)| match outcome {
-                    EmitOutcome::Emitted { .. } => (outcome, deliveries),
-                    EmitOutcome::Duplicate { .. } | EmitOutcome::Conflict { .. } => (outcome, 0),
-                };
-                return Ok(outcomes.into_iter().zip(deliveries).map(stored).collect());
-            }
-            self.forget(&known);
+        let emission = match self.known().and_then(|known| known.emission(events).ok()) {
+            Some(emission) => emission,
+            // Where old settings make too many deliveries, the present ones may not.
+            None => self.read(outbox).await?.emission(events)?,
+        };
+        let StoredEvents { outcomes, instead } = outbox.store_events(&emission).await?;
+        if instead.is_some() {
+            self.forget(emission.version);
         }
-        let message = "subscriptions kept changing during the call; try again";
-        Err(Error::new(ErrorKind::Unavailable, message))
+        let emission = instead.unwrap_or(emission);
+        let deliveries = emission.events.iter().map(|(_, deliveries)| deliveries.len());
+        let stored = |(outcome, deliveries)| match outcome {
+            EmitOutcome::Emitted { .. } => (outcome, deliveries),
+            EmitOutcome::Duplicate { .. } | EmitOutcome::Conflict { .. } => (outcome, 0),
+        };
+        Ok(outcomes.into_iter().zip(deliveries).map(stored).collect())
     }
 
     /// The number of subscriptions at the last read.
@@ -59,11 +57,11 @@ impl Emitter {
         self.lock().as_ref().map_or(0, |known| known.settings.subscriptions.len())
     }
 
-    async fn known(&self, outbox: &dyn Outbox) -> Result<Arc<Known>> {
-        let known = self.lock().clone();
-        if let Some(known) = known {
-            return Ok(known);
-        }
+    fn known(&self) -> Option<Arc<Known>> {
+        self.lock().clone()
+    }
+
+    async fn read(&self, outbox: &dyn Outbox) -> Result<Arc<Known>> {
         let stored = outbox.event_settings().await?;
         let settings = EventSettings::read(&stored.body)?;
         let known = Arc::new(Known { version: stored.version, settings });
@@ -71,9 +69,9 @@ impl Emitter {
         Ok(known)
     }
 
-    fn forget(&self, stale: &Arc<Known>) {
+    fn forget(&self, version: u64) {
         let mut known = self.lock();
-        if known.as_ref().is_some_and(|known| Arc::ptr_eq(known, stale)) {
+        if known.as_ref().is_some_and(|known| known.version == version) {
             *known = None;
         }
     }
@@ -83,11 +81,34 @@ impl Emitter {
     }
 }
 
+impl Known {
+    fn emission(&self, events: &[NewEvent]) -> Result<Emission> {
+        self.settings.emission(self.version, events)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use crate::client::Client;
+    use crate::error::ErrorKind;
     use crate::event::{EventDraft, SubscriptionDraft};
     use crate::memory::MemoryStore;
+
+    #[tokio::test]
+    async fn r14_4_an_emit_is_not_refused_by_subscriptions_of_the_past() {
+        let store = Arc::new(MemoryStore::new());
+        let [one, other] = [0; 2].map(|_| Client::shared(Arc::clone(&store) as _));
+        for number in 0..101 {
+            let wants = SubscriptionDraft::new(format!("c{number}").as_str(), "*");
+            one.consumers().put(wants).await.unwrap();
+        }
+        let emit = async || one.emit_all((0..100).map(|_| EventDraft::new("e", "1"))).await;
+        assert!(matches!(emit().await.unwrap_err().kind(), ErrorKind::Invalid { .. }));
+        other.consumers().remove("c0").await.unwrap();
+        assert_eq!(emit().await.unwrap().as_slice().len(), 100);
+    }
 
     #[tokio::test]
     async fn deliveries_are_counted_of_events_that_were_stored() {

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use super::tables::Tables;
 use super::{MemoryStore, Operation};
 use crate::backend::AnswerBytes;
-use crate::capability::{Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredSettings};
+use crate::capability::{
+    Emission, EmitOutcome, EventFilter, EventPage, Outbox, StoredEvents, StoredSettings,
+};
 use crate::error::Result;
 use crate::event::{Event, EventId, EventSettings, Fate, NewEvent};
 use crate::job::{NewJob, State};
@@ -46,7 +48,7 @@ impl Outbox for MemoryStore {
         })
     }
 
-    async fn store_events(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+    async fn store_events(&self, emission: &Emission) -> Result<StoredEvents> {
         let limits = &self.shared.limits;
         self.step(Operation::StoreEvents, |tables| tables.store_events(emission, limits))
     }
@@ -62,14 +64,9 @@ impl Outbox for MemoryStore {
 }
 
 impl Tables {
-    fn store_events(
-        &mut self,
-        emission: &Emission,
-        limits: &Limits,
-    ) -> Result<Option<Vec<EmitOutcome>>> {
-        if emission.version != self.events.settings.version {
-            return Ok(None);
-        }
+    fn store_events(&mut self, emission: &Emission, limits: &Limits) -> Result<StoredEvents> {
+        let instead = emission.under(&self.events.settings)?;
+        let emission = instead.as_ref().unwrap_or(emission);
         let queues = emission.events.iter().flat_map(|(_, deliveries)| deliveries);
         self.open_queues(queues.map(NewJob::queue), limits)?;
         let store = |(event, deliveries): &(NewEvent, Vec<NewJob>)| {
@@ -81,7 +78,8 @@ impl Tables {
             }
             outcome
         };
-        Ok(Some(emission.events.iter().map(store).collect()))
+        let outcomes = emission.events.iter().map(store).collect();
+        Ok(StoredEvents { outcomes, instead })
     }
 
     fn store_event(&mut self, event: &NewEvent) -> EmitOutcome {

@@ -1,16 +1,16 @@
 //! Storing events with their deliveries (contract R14.1, R14.2).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::future::try_join;
-use queuekit_core::capability::{Emission, EmitOutcome, StoredSettings};
+use queuekit_core::capability::{Emission, EmitOutcome, StoredEvents, StoredSettings};
 use queuekit_core::event::NewEvent;
 use queuekit_core::{Bytes, JobId, NewJob, QueueName};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::columns::{Columns, metadata, refers};
-use super::enqueue::ROUNDS;
+use super::enqueue::{ROUNDS, open_queues};
 use super::event_log::{event_id, event_uuid};
 use crate::error::{Class, Failure, Outcome, unreadable};
 use crate::params::params;
@@ -55,6 +55,58 @@ pub(crate) struct Emit<'a> {
     pub(crate) queues: HashMap<QueueName, QueueRow>,
 }
 
+/// If the emission was merged from several calls and has to wait, it fails after the first try.
+fn hasty<T>(emission: &Emission, stored: Outcome<T>) -> Outcome<T> {
+    match stored {
+        Err(failure)
+            if failure.class == Class::HeldUp
+                && emission.events.iter().any(|(event, _)| event.is_merged()) =>
+        {
+            Err(Failure { class: Class::Final, ..failure })
+        }
+        stored => stored,
+    }
+}
+
+/// Stores the events of an emission in a transaction that holds the settings: they cannot change
+/// between the search for deliveries and the end. It creates queues itself, because to wait for a
+/// second connection could last until all connections wait.
+pub(crate) async fn store_held(
+    session: &Session<'_>,
+    emission: &Emission,
+    most_queues: usize,
+) -> Outcome<StoredEvents> {
+    hasty(emission, try_to_store_held(session, emission, most_queues).await)
+}
+
+async fn try_to_store_held(
+    session: &Session<'_>,
+    emission: &Emission,
+    most_queues: usize,
+) -> Outcome<StoredEvents> {
+    session.begin().await?;
+    let settings = hold_event_settings(session).await?;
+    let instead = emission.under(&settings)?;
+    let emission = instead.as_ref().unwrap_or(emission);
+    let deliveries = emission.events.iter().flat_map(|(_, deliveries)| deliveries);
+    let mut wanted: BTreeMap<&QueueName, bool> = BTreeMap::new();
+    for delivery in deliveries {
+        *wanted.entry(delivery.queue()).or_default() |= delivery.partition_key().is_some();
+    }
+    let names: Vec<QueueName> = wanted.keys().map(|name| (*name).clone()).collect();
+    let keyed: Vec<QueueName> = names.iter().filter(|name| wanted[name]).cloned().collect();
+    let rows = open_queues(session, &names, &keyed, most_queues).await?;
+    let queues = rows.into_iter().map(|row| (row.name.clone(), row)).collect();
+    match (Emit { emission, queues }).store_in(session).await? {
+        Emitted::Stored(outcomes) => {
+            session.commit().await?;
+            Ok(StoredEvents { outcomes, instead })
+        }
+        Emitted::Stale => Err(unreadable("the version of the settings of events").into()),
+        Emitted::QueuesGone => Err(Failure::transient("others keep removing a queue of the call")),
+    }
+}
+
 /// The result of an emission.
 pub(crate) enum Emitted {
     Stored(Vec<EmitOutcome>),
@@ -72,15 +124,9 @@ enum Put {
 }
 
 impl Emit<'_> {
-    /// Stores the events in a transaction of their own. If the emission was merged from several
-    /// calls and has to wait, it fails after the first try.
+    /// Stores the events in a transaction of their own.
     pub(crate) async fn store(&self, session: &Session<'_>) -> Outcome<Emitted> {
-        match self.try_to_store(session).await {
-            Err(failure) if failure.class == Class::HeldUp && self.is_hasty() => {
-                Err(Failure { class: Class::Final, ..failure })
-            }
-            stored => stored,
-        }
+        hasty(self.emission, self.try_to_store(session).await)
     }
 
     async fn try_to_store(&self, session: &Session<'_>) -> Outcome<Emitted> {
@@ -163,10 +209,6 @@ impl Emit<'_> {
 
     fn event(&self, item: usize) -> &NewEvent {
         &self.emission.events[item].0
-    }
-
-    fn is_hasty(&self) -> bool {
-        self.emission.events.iter().any(|(event, _)| event.is_merged())
     }
 
     fn round(&self, outcomes: &[Option<EmitOutcome>]) -> Vec<usize> {

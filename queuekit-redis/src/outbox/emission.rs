@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use queuekit_core::capability::{Emission, EmitOutcome};
+use queuekit_core::capability::{Emission, EmitOutcome, StoredEvents, StoredSettings};
 use queuekit_core::event::EventId;
 use queuekit_core::{NewJob, QueueName, Result, Start};
 use redis::Value;
 
-use super::{answered, record};
+use super::{answered, record, settings};
 use crate::RedisStore;
 use crate::call::{Answered, Request};
-use crate::codec::{array_of, bytes_of, delivery_data, event_id, millis};
+use crate::codec::{array_of, bytes_of, delivery_data, event_id, is_word, millis};
 use crate::doubt::may_be_of;
 use crate::keys::QueueKeys;
 use crate::repeat::Call;
@@ -28,6 +28,12 @@ struct Deliveries<'a> {
     at: HashMap<&'a QueueName, usize>,
 }
 
+/// The answer of lua/emit.lua, or the settings that have changed since the deliveries were found.
+enum Told<T> {
+    Stored(T),
+    Stale(StoredSettings),
+}
+
 /// The answer of lua/emit.lua: the outcome of each event, and the deliveries that were not stored.
 struct Answer {
     events: Vec<Vec<u8>>,
@@ -37,7 +43,19 @@ struct Answer {
 }
 
 impl RedisStore {
-    pub(super) async fn emit(&self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
+    /// Stores an emission. If the settings have changed, the server keeps them as they are for
+    /// longer than it takes to find the deliveries again.
+    pub(super) async fn emit(&self, emission: &Emission) -> Result<StoredEvents> {
+        let mut instead = None;
+        loop {
+            match self.try_to_emit(instead.as_ref().unwrap_or(emission)).await? {
+                Told::Stored(outcomes) => return Ok(StoredEvents { outcomes, instead }),
+                Told::Stale(settings) => instead = emission.under(&settings)?,
+            }
+        }
+    }
+
+    async fn try_to_emit(&self, emission: &Emission) -> Result<Told<Vec<EmitOutcome>>> {
         let mut deliveries = Deliveries::default();
         let mut events = vec![emission.events.len().to_string().into_bytes()];
         for (number, (event, jobs)) in emission.events.iter().enumerate() {
@@ -49,9 +67,9 @@ impl RedisStore {
             jobs.iter().for_each(|job| deliveries.add(number + 1, job));
         }
         let version = emission.version.to_string();
-        let Some(answer) = self.deliver("store_events", &version, &events, &deliveries).await?
-        else {
-            return Ok(None);
+        let answer = match self.deliver("store_events", &version, &events, &deliveries).await? {
+            Told::Stored(answer) => answer,
+            Told::Stale(settings) => return Ok(Told::Stale(settings)),
         };
         let mut seen = HashSet::new();
         let outcomes = emission.events.iter().zip(answer.events);
@@ -60,7 +78,8 @@ impl RedisStore {
             let repeats = answer.repeats.filter(|_| seen.insert(event.id()));
             outcome(event.id(), &said, repeats)
         });
-        outcomes.collect::<Option<Vec<_>>>().map(Some).ok_or_else(|| answered("store_events"))
+        let outcomes = outcomes.collect::<Option<Vec<_>>>();
+        outcomes.map(Told::Stored).ok_or_else(|| answered("store_events"))
     }
 
     /// Stores deliveries of events in the log again; nothing for an event that is gone.
@@ -81,7 +100,7 @@ impl RedisStore {
         called.sort_by_key(|(queue, _)| *queue);
         of_log.insert(0, of_log.len().to_string().into_bytes());
         let answer = self.deliver("deliver_again", "", &of_log, &deliveries).await?;
-        let answer = answer.ok_or_else(|| answered("deliver_again"))?;
+        let Told::Stored(answer) = answer else { return Err(answered("deliver_again")) };
         let mut stored = vec![false; jobs.len()];
         called.iter().for_each(|(_, at)| stored[*at] = true);
         for number in answer.unstored {
@@ -91,14 +110,14 @@ impl RedisStore {
         Ok(stored)
     }
 
-    /// Runs the script; none if the settings have another version.
+    /// Runs the script.
     async fn deliver(
         &self,
         operation: &'static str,
         version: &str,
         events: &[Vec<u8>],
         deliveries: &Deliveries<'_>,
-    ) -> Result<Option<Answer>> {
+    ) -> Result<Told<Answer>> {
         let shared = &*self.shared;
         let call = if shared.wait_replicas.is_some() { Call::Stored } else { Call::Repeatable };
         let store = |may_exist: bool| {
@@ -110,10 +129,11 @@ impl RedisStore {
             self.call_told(operation, call, request)
         };
         let Answered { value, repeats } = self.in_queues(&deliveries.queues, store).await?;
-        let answer = match value {
-            Value::Int(0) => return Ok(None),
-            answer => array_of(answer).ok_or_else(|| answered(operation))?,
-        };
+        let answer = array_of(value).ok_or_else(|| answered(operation))?;
+        if is_word(answer.first(), b"stale") {
+            let stale = settings(answer.into_iter().skip(1));
+            return stale.map(Told::Stale).ok_or_else(|| answered(operation));
+        }
         self.stir(deliveries.queues.iter().copied());
         let (mut events, mut unstored) = (Vec::new(), Vec::new());
         for said in answer {
@@ -122,7 +142,7 @@ impl RedisStore {
                 said => events.push(bytes_of(said).ok_or_else(|| answered(operation))?),
             }
         }
-        Ok(Some(Answer { events, unstored, repeats }))
+        Ok(Told::Stored(Answer { events, unstored, repeats }))
     }
 }
 

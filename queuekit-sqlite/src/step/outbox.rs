@@ -1,7 +1,9 @@
 //! The event log (contract R14).
 
 use queuekit_core::backend::AnswerBytes;
-use queuekit_core::capability::{Emission, EmitOutcome, EventFilter, EventPage, StoredSettings};
+use queuekit_core::capability::{
+    Emission, EmitOutcome, EventFilter, EventPage, StoredEvents, StoredSettings,
+};
 use queuekit_core::event::{Event, EventId, EventSettings, Fate, NewEvent};
 use queuekit_core::{Bytes, IdempotencyKey, Kind, NewJob, PartitionKey, Result, Timestamp};
 use rusqlite::{Row, params};
@@ -46,15 +48,15 @@ impl Step<'_> {
         Ok(true)
     }
 
-    pub(crate) fn store_events(&mut self, emission: &Emission) -> Result<Option<Vec<EmitOutcome>>> {
-        if self.event_settings()?.version != emission.version {
-            return Ok(None);
-        }
+    /// The step holds the write lock, so nobody changes the settings until it ends.
+    pub(crate) fn store_events(&mut self, emission: &Emission) -> Result<StoredEvents> {
+        let instead = emission.under(&self.event_settings()?)?;
+        let emission = instead.as_ref().unwrap_or(emission);
         let mut outcomes = Vec::with_capacity(emission.events.len());
         for (event, deliveries) in &emission.events {
             outcomes.push(self.store_event(event, deliveries)?);
         }
-        Ok(Some(outcomes))
+        Ok(StoredEvents { outcomes, instead })
     }
 
     fn store_event(&mut self, event: &NewEvent, deliveries: &[NewJob]) -> Result<EmitOutcome> {
