@@ -162,7 +162,7 @@ pub(super) async fn delete_schedule(
     }
     let (here, target) = (app.clone(), format!("schedule {name}"));
     let removing = async move {
-        let _turn = app.limits().rates.turn(&name).await;
+        let _turn = app.limits().schedules.turns.of(&name).await;
         let removed = match app.client().schedules().delete(&name).await? {
             true => Ok(StatusCode::NO_CONTENT),
             false => Err(Problem::not_found("schedule")),

@@ -10,6 +10,7 @@ use queuekit::RetryPolicy;
 use queuekit::events::{
     ConsumerName, ConsumerStats, Consumers, Replay, ReplayFrom, Subscription, SubscriptionDraft,
 };
+use tokio::sync::OwnedMutexGuard;
 
 use super::app::App;
 use super::audit::audited;
@@ -95,6 +96,7 @@ async fn put(
     keeps_enabled: bool,
 ) -> Result<(Subscription, bool), Problem> {
     let queue = given.consumer().queue()?;
+    let _turn = turn(&app).await;
     let new = QuotaCharge::admit(&app, caller, once(given.consumer())).await?;
     let new_queue = QuotaCharge::admit(&app, caller, once(&queue)).await?;
     let putting = async move {
@@ -123,16 +125,24 @@ pub(super) async fn delete_subscription(
     Named(consumer): Named<ConsumerName>,
 ) -> Result<StatusCode, Problem> {
     admitted(&app, &caller, Scope::Manage, &consumer)?;
-    let (here, target) = (app.clone(), format!("subscription {consumer}"));
-    let removing = async move {
-        let removed = match app.client().consumers().remove(&consumer).await? {
-            true => Ok(StatusCode::NO_CONTENT),
-            false => Err(Problem::not_found("subscription")),
-        };
-        consumer.removed_if(&app, &removed);
-        removed
+    let target = format!("subscription {consumer}");
+    audited(&app, &caller, "delete", target, remove(app.clone(), consumer)).await
+}
+
+/// Subscriptions change one after another: they are one document, and a limit may concern several.
+/// A change holds the turn until what exists is counted.
+async fn turn(app: &App) -> OwnedMutexGuard<()> {
+    app.limits().subscriptions.turns.of("subscriptions").await
+}
+
+async fn remove(app: App, consumer: ConsumerName) -> Result<StatusCode, Problem> {
+    let _turn = turn(&app).await;
+    let removed = match app.client().consumers().remove(&consumer).await? {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(Problem::not_found("subscription")),
     };
-    audited(&here, &caller, "delete", target, removing).await
+    consumer.removed_if(&app, &removed);
+    removed
 }
 
 /// Delivers events of the log again: one step of a replay.
@@ -272,5 +282,84 @@ impl ReplayBody {
         replay.to = place("to", self.to)?;
         replay.cursor = place("cursor", self.cursor)?;
         Ok(replay)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use queuekit::Client;
+    use queuekit::memory::MemoryStore;
+    use queuekit::store::{Backend, Bytes};
+    use queuekit_conformance::{Layer, Wrapped};
+    use tokio::sync::Semaphore;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+    use crate::web::auth::tests::caller_of;
+    use crate::web::limits::LiveLimits;
+
+    /// The answer to the second change of subscriptions comes when a permit is there.
+    #[derive(Debug)]
+    struct SlowAnswer {
+        inner: Arc<dyn Backend>,
+        changes: std::sync::atomic::AtomicUsize,
+        gate: Arc<Semaphore>,
+    }
+
+    #[queuekit::store::async_trait]
+    impl Layer for SlowAnswer {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn change_event_settings(&self, seen: u64, to: &Bytes) -> queuekit::Result<bool> {
+            let outbox = self.inner.capabilities().outbox.expect("memory has events");
+            let changed = outbox.change_event_settings(seen, to).await;
+            if self.changes.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 2 {
+                self.gate.acquire().await.expect("open").forget();
+            }
+            changed
+        }
+    }
+
+    async fn settle() {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn s6_a_subscription_that_is_put_while_it_is_deleted_counts() {
+        let gate = Arc::new(Semaphore::new(0));
+        let store = SlowAnswer {
+            inner: Arc::new(MemoryStore::new()),
+            changes: std::sync::atomic::AtomicUsize::new(0),
+            gate: Arc::clone(&gate),
+        };
+        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        options.limits.subscriptions_of_key = 1;
+        let limits = LiveLimits::new(&options.limits);
+        let client = Client::new(Wrapped(store));
+        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let put_it = async |name: &'static str| {
+            let wants = SubscriptionDraft::new(name, "*").build().unwrap();
+            put(app.clone(), &caller_of("a", 1), wants, false)
+                .await
+                .map_err(|problem| problem.kind())
+        };
+        put_it("one").await.unwrap();
+        let deleting = tokio::spawn(remove(app.clone(), ConsumerName::new("one").unwrap()));
+        settle().await;
+        let opened = async {
+            settle().await;
+            gate.add_permits(1);
+        };
+        let (again, ()) = tokio::join!(put_it("one"), opened);
+        assert!(again.unwrap().1, "it is new");
+        deleting.await.unwrap().unwrap();
+        assert_eq!(put_it("two").await.unwrap_err(), "quota_exceeded");
     }
 }

@@ -25,6 +25,7 @@ mod resizable_semaphore;
 pub(crate) mod response_budget;
 pub(crate) mod schedule_rates;
 mod seen_queues;
+pub(crate) mod turns;
 
 pub(crate) use auth::Caller;
 pub(crate) use json::Json;

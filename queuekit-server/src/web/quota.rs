@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 
 use super::problem::Problem;
+use super::turns::Turns;
 
 /// Most names that are remembered; no store has more queues or schedules.
 const KNOWN: usize = 10_000;
@@ -23,6 +24,9 @@ pub(crate) struct Quota<N> {
     setting: &'static str,
     most: AtomicUsize,
     ledger: Mutex<Ledger<N>>,
+    /// Each change that may create or remove a name takes its turn. Otherwise a removal that is
+    /// noted late would take away what was created since.
+    pub(crate) turns: Turns,
 }
 
 #[derive(Debug)]
@@ -58,7 +62,8 @@ impl<N: Clone + Eq + Hash> Quota<N> {
     /// Allows nothing until it has a size.
     pub(crate) fn none(what: &'static str, setting: &'static str) -> Arc<Self> {
         let ledger = Mutex::new(Ledger { keys: HashMap::new(), known: HashSet::new() });
-        Arc::new(Self { what, setting, most: AtomicUsize::new(0), ledger })
+        let (most, turns) = (AtomicUsize::new(0), Turns::default());
+        Arc::new(Self { what, setting, most, ledger, turns })
     }
 
     pub(crate) fn resize(&self, most: usize) {

@@ -2,14 +2,12 @@
 //! of their key. Each process counts the schedules put through it since its start.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use axum::http::StatusCode;
 use queuekit::schedules::ScheduleName;
 use queuekit::store::limits::SCHEDULES;
-use tokio::sync::OwnedMutexGuard;
 
 use super::auth::Caller;
 use super::problem::Problem;
@@ -17,15 +15,11 @@ use super::quota::RECOUNT;
 
 /// Tolerance for sums of fractions.
 const ALMOST: f64 = 1e-6;
-/// Changes of schedules at once; two names may share a turn.
-const TURNS: usize = 32;
 
 /// Which key has put each schedule last; keys without `per_second` are left out.
 #[derive(Debug, Default)]
 pub(crate) struct ScheduleRates {
     ledger: Mutex<Ledger>,
-    turns: [Arc<tokio::sync::Mutex<()>>; TURNS],
-    hasher: RandomState,
 }
 
 #[derive(Debug, Default)]
@@ -53,13 +47,6 @@ pub(crate) struct RateCharge {
 }
 
 impl ScheduleRates {
-    /// Waits until no other change of this schedule is in progress. A change holds the turn until
-    /// the store has answered: what is counted last is then what is stored last.
-    pub(crate) async fn turn(&self, name: &ScheduleName) -> OwnedMutexGuard<()> {
-        let turn = self.hasher.hash_one(name) as usize % TURNS;
-        Arc::clone(&self.turns[turn]).lock_owned().await
-    }
-
     /// Counts this schedule, instead of the earlier one of this name.
     ///
     /// # Errors

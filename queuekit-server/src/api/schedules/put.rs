@@ -23,7 +23,7 @@ pub(super) async fn put(
     definition: Definition,
     paused: Option<bool>,
 ) -> Result<(bool, Schedule), Problem> {
-    let turn = app.limits().rates.turn(definition.name()).await;
+    let turn = app.limits().schedules.turns.of(definition.name()).await;
     let new = QuotaCharge::admit(&app, &caller, once(definition.name())).await?;
     let rate = rate::charge(&app, &caller, &definition).await?;
     let queue = definition.job().queue();
@@ -32,7 +32,6 @@ pub(super) async fn put(
         with_quota(Some(new_queue), create(app.clone(), queue.clone())).await?;
     }
     let putting = async move {
-        let _turn = turn;
         let (scheduler, name) = (app.client().schedules(), definition.name());
         let put = scheduler.put(&definition).await;
         let is_refused = |error: &queuekit::Error| *error.kind() != ErrorKind::Indeterminate;
@@ -48,7 +47,11 @@ pub(super) async fn put(
         let schedule = scheduler.get(name).await?.ok_or_else(|| Problem::not_found("schedule"))?;
         Ok((is_new, schedule))
     };
-    run_to_end(with_quota(new, putting)).await
+    let counted = async move {
+        let _turn = turn;
+        with_quota(new, putting).await
+    };
+    run_to_end(counted).await
 }
 
 async fn create(app: App, queue: QueueName) -> Result<(), Problem> {

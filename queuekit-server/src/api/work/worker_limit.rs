@@ -7,6 +7,7 @@ use std::time::Instant;
 use axum::http::StatusCode;
 use queuekit::workers::{Beat, WorkerId};
 
+use crate::web::turns::Turns;
 use crate::web::{Caller, Problem};
 
 /// What each worker that a key may have may name on average, in bytes. Each request for the figures
@@ -15,7 +16,12 @@ const NAMED_BYTES: usize = 1024;
 
 /// The live workers of each key.
 #[derive(Debug, Default)]
-pub(in crate::api) struct WorkerLimit(Mutex<HashMap<String, HashMap<WorkerId, Live>>>);
+pub(in crate::api) struct WorkerLimit {
+    keys: Mutex<HashMap<String, HashMap<WorkerId, Live>>>,
+    /// Beats and removals of a worker take its turn, so that a removal that is noted late does not
+    /// take away what was announced since.
+    pub(super) turns: Turns,
+}
 
 #[derive(Debug)]
 struct Live {
@@ -40,7 +46,7 @@ impl WorkerLimit {
         now: Instant,
     ) -> Result<(), Problem> {
         let Some(key) = caller.counted() else { return Ok(()) };
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let workers = keys.entry(key.to_owned()).or_default();
         let live = Live::of(beat, now);
         if exceeded(workers, &beat.id, &live, most).is_some() {
@@ -63,7 +69,7 @@ impl WorkerLimit {
     /// Notes that the worker was removed from the list, by whatever key: it takes no place of the
     /// key that announced it.
     pub(super) fn forget(&self, worker: &WorkerId) {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         for workers in keys.values_mut() {
             workers.remove(worker);
         }

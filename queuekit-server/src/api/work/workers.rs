@@ -16,6 +16,7 @@ use super::ttl;
 use crate::api::app::App;
 use crate::api::audit::audited;
 use crate::api::params::{Named, Params};
+use crate::api::quota_charge::run_to_end;
 use crate::web::{Caller, Json, Problem, Scope, WorkScope, response_budget};
 use crate::wire::{WorkerBody, WorkersBody, bounded, millis};
 
@@ -81,10 +82,17 @@ pub(crate) async fn beat(
     if caller.is_bound_to_kinds() && beat.kinds.has_more() {
         return Err(Problem::forbidden("the key is restricted: name all kinds of the worker"));
     }
+    // To its end, even if the client disconnects: a worker that is not counted might be listed a
+    // moment later.
+    run_to_end(announce(app, caller, beat)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn announce(app: App, caller: Caller, beat: Beat) -> Result<(), Problem> {
+    let _turn = app.worker_limit().turns.of(&beat.id).await;
     need_worker(&app, &caller, &beat.id).await?;
     app.worker_limit().admit(&caller, &beat, app.limits().workers_of_key(), Instant::now())?;
-    app.leases()?.beat(&beat).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(app.leases()?.beat(&beat).await?)
 }
 
 /// The start of a page, and how many workers it has at most.
@@ -163,14 +171,16 @@ pub(crate) async fn remove_worker(
     Named(id): Named<WorkerId>,
 ) -> Result<StatusCode, Problem> {
     caller.need(Scope::Work)?;
-    let (here, by, target) = (app.clone(), caller.clone(), format!("worker {id}"));
-    let removing = async move {
-        need_worker(&app, &by, &id).await?;
-        let removed = app.leases()?.forget_worker(&id).await?;
-        app.worker_limit().forget(&id);
-        if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("worker")) }
-    };
-    audited(&here, &caller, "remove", target, removing).await
+    let target = format!("worker {id}");
+    audited(&app, &caller, "remove", target, remove(app.clone(), caller.clone(), id)).await
+}
+
+async fn remove(app: App, caller: Caller, id: WorkerId) -> Result<StatusCode, Problem> {
+    let _turn = app.worker_limit().turns.of(&id).await;
+    need_worker(&app, &caller, &id).await?;
+    let removed = app.leases()?.forget_worker(&id).await?;
+    app.worker_limit().forget(&id);
+    if removed { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found("worker")) }
 }
 
 /// A key for some queues or kinds cannot replace or remove a worker of others.
@@ -241,5 +251,79 @@ impl WorkerBody {
             running,
             age_ms: millis(worker.age),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use queuekit::Client;
+    use queuekit::memory::MemoryStore;
+    use queuekit::store::{Backend, LeaseTtl};
+    use queuekit_conformance::{Layer, Wrapped};
+    use tokio::sync::Semaphore;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+    use crate::web::auth::tests::caller_of;
+    use crate::web::limits::LiveLimits;
+
+    /// The answer to a removal comes when a permit is there.
+    #[derive(Debug)]
+    struct SlowAnswer {
+        inner: Arc<dyn Backend>,
+        gate: Arc<Semaphore>,
+    }
+
+    #[queuekit::store::async_trait]
+    impl Layer for SlowAnswer {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn forget_worker(&self, id: &WorkerId) -> queuekit::Result<bool> {
+            let leases = self.inner.capabilities().leases.expect("memory has leases");
+            let removed = leases.forget_worker(id).await;
+            self.gate.acquire().await.expect("open").forget();
+            removed
+        }
+    }
+
+    async fn settle() {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn s6_a_worker_that_beats_while_it_is_removed_counts() {
+        let gate = Arc::new(Semaphore::new(0));
+        let store = SlowAnswer { inner: Arc::new(MemoryStore::new()), gate: Arc::clone(&gate) };
+        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        options.limits.workers_of_key = 1;
+        let limits = LiveLimits::new(&options.limits);
+        let client = Client::new(Wrapped(store));
+        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let caller = caller_of("a", 1000);
+        let id = |name: &str| WorkerId::new(name).unwrap();
+        let beat = async |name: &str| {
+            let ttl = LeaseTtl::new(Duration::from_secs(10)).unwrap();
+            let beat = Beat::new(id(name), Served::first([]), Served::first([]), ttl);
+            announce(app.clone(), caller.clone(), beat).await.map_err(|problem| problem.kind())
+        };
+        beat("one").await.unwrap();
+        let removing = tokio::spawn(remove(app.clone(), caller.clone(), id("one")));
+        settle().await;
+        let opened = async {
+            settle().await;
+            gate.add_permits(1);
+        };
+        let (again, ()) = tokio::join!(beat("one"), opened);
+        again.unwrap();
+        removing.await.unwrap().unwrap();
+        assert_eq!(beat("two").await.unwrap_err(), "rate_limited");
     }
 }
