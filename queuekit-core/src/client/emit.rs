@@ -62,7 +62,7 @@ impl<'a> EmitRequest<'a> {
     pub async fn outcome(self) -> Result<EmitOutcome> {
         let emit = async {
             let outcomes = self.client.emit_events(vec![self.draft.build()?]).await?;
-            Ok(crate::backend::only(outcomes, "emit")?.0)
+            crate::backend::only(outcomes, "emit")
         };
         emit.await.map_err(|error: Error| error.during("emit"))
     }

@@ -172,23 +172,11 @@ impl Client {
         &self,
         events: impl IntoIterator<Item = D>,
     ) -> Result<Emitted> {
-        let outcomes = self.emit_counted(events).await?;
-        Ok(outcomes.into_iter().map(|(outcome, _)| outcome).collect::<Vec<_>>().into())
-    }
-
-    /// Like [`emit_all`](Self::emit_all), with the number of deliveries in each outcome.
-    ///
-    /// # Errors
-    /// Those of [`emit_all`](Self::emit_all).
-    pub async fn emit_counted<D: Into<EventDraft>>(
-        &self,
-        events: impl IntoIterator<Item = D>,
-    ) -> Result<Vec<(EmitOutcome, usize)>> {
         let build =
             |(item, draft): (usize, D)| draft.into().build().map_err(|error| error.at_item(item));
         let events: Result<Vec<_>> = events.into_iter().enumerate().map(build).collect();
         let emit = async { self.emit_events(events?).await };
-        emit.await.map_err(|error: Error| error.during("emit"))
+        emit.await.map(Emitted::from).map_err(|error: Error| error.during("emit"))
     }
 
     /// Declares a schedule. Do this at each start: changes by an operator persist until the
@@ -247,7 +235,7 @@ impl Client {
         self.backend.close().await
     }
 
-    async fn emit_events(&self, events: Vec<NewEvent>) -> Result<Vec<(EmitOutcome, usize)>> {
+    async fn emit_events(&self, events: Vec<NewEvent>) -> Result<Vec<EmitOutcome>> {
         let keyed = events.iter().any(|event| event.idempotency_key().is_some());
         let lane = if keyed { &self.lanes.keyed_events } else { &self.lanes.events };
         lane.submit(events).await
@@ -347,9 +335,9 @@ struct Emits(Arc<dyn Backend>, Arc<Emitter>);
 impl Flush for Emits {
     type Item = NewEvent;
     /// The event, with the number of its deliveries.
-    type Outcome = (EmitOutcome, usize);
+    type Outcome = EmitOutcome;
 
-    async fn flush(&self, events: &[NewEvent]) -> Result<Vec<(EmitOutcome, usize)>> {
+    async fn flush(&self, events: &[NewEvent]) -> Result<Vec<EmitOutcome>> {
         let consumers = Consumers::of(&*self.0);
         self.1.emit(consumers.outbox()?, &self.0.capabilities().limits, events).await
     }

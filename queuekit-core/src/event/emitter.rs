@@ -21,8 +21,7 @@ struct Known {
 }
 
 impl Emitter {
-    /// Stores events and their deliveries in one step (R14.1). Returns the outcome of each event,
-    /// and how many deliveries were stored with it.
+    /// Stores events and their deliveries in one step (R14.1).
     ///
     /// # Errors
     /// `Invalid` if an event or the call is too large; `Corrupt` if the subscriptions cannot be
@@ -32,7 +31,7 @@ impl Emitter {
         outbox: &dyn Outbox,
         limits: &Limits,
         events: &[NewEvent],
-    ) -> Result<Vec<(EmitOutcome, usize)>> {
+    ) -> Result<Vec<EmitOutcome>> {
         limits.admit_events(events)?;
         let emission = match self.known().and_then(|known| known.emission(events).ok()) {
             Some(emission) => emission,
@@ -43,13 +42,7 @@ impl Emitter {
         if instead.is_some() {
             self.forget(emission.version);
         }
-        let emission = instead.unwrap_or(emission);
-        let deliveries = emission.events.iter().map(|(_, deliveries)| deliveries.len());
-        let stored = |(outcome, deliveries)| match outcome {
-            EmitOutcome::Emitted { .. } => (outcome, deliveries),
-            EmitOutcome::Duplicate { .. } | EmitOutcome::Conflict { .. } => (outcome, 0),
-        };
-        Ok(outcomes.into_iter().zip(deliveries).map(stored).collect())
+        Ok(outcomes)
     }
 
     /// The number of subscriptions at the last read.
@@ -108,19 +101,5 @@ mod tests {
         assert!(matches!(emit().await.unwrap_err().kind(), ErrorKind::Invalid { .. }));
         other.consumers().remove("c0").await.unwrap();
         assert_eq!(emit().await.unwrap().as_slice().len(), 100);
-    }
-
-    #[tokio::test]
-    async fn deliveries_are_counted_of_events_that_were_stored() {
-        let client = Client::new(MemoryStore::new());
-        for (consumer, events) in [("a", "*"), ("b", "order.*"), ("c", "other")] {
-            let subscription = SubscriptionDraft::new(consumer, events).build().unwrap();
-            client.consumers().put(&subscription).await.unwrap();
-        }
-        let event = |kind: &str, key: &str| EventDraft::new(kind, "1").idempotency_key(key);
-        let events = [event("order.paid", "1"), event("order.paid", "1"), event("none", "2")];
-        let outcomes = client.emit_counted(events).await.unwrap();
-        let deliveries = outcomes.iter().map(|(_, deliveries)| *deliveries);
-        assert_eq!(deliveries.collect::<Vec<_>>(), [2, 0, 1], "{outcomes:?}");
     }
 }

@@ -30,6 +30,16 @@ impl EventPattern {
             Self::Only(only) => only == kind,
         }
     }
+
+    /// Whether the pattern matches every type that the other one matches.
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, _) => true,
+            (Self::Below(wide), Self::Below(narrow)) => narrow.starts_with(wide.as_str()),
+            (_, Self::Only(kind)) => self.matches(kind),
+            (Self::Below(_) | Self::Only(_), _) => false,
+        }
+    }
 }
 
 impl FromStr for EventPattern {

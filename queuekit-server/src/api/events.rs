@@ -12,7 +12,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::app::App;
-use super::quota_charge::run_to_end;
 use super::trace_context;
 use crate::web::json::{self, Raw};
 use crate::web::{Caller, EnqueueScope, Problem};
@@ -66,7 +65,8 @@ pub(super) async fn emit(
         caller.need_kind(event.kind().as_str())?;
         events.push(event);
     }
-    let outcomes = emitted(&app, caller, events).await?;
+    // Deliveries cost nothing: who subscribes to an event is not up to those who emit it.
+    let outcomes: Vec<EmitOutcome> = app.client().emit_all(events).await?.into_iter().collect();
     let is_new = |outcome: &_| matches!(outcome, EmitOutcome::Emitted { .. });
     let status = match outcomes.iter().any(is_new) {
         true => StatusCode::CREATED,
@@ -86,24 +86,6 @@ pub(super) async fn emit(
             None => Err(Problem::invalid("events", "there is no event")),
         },
     }
-}
-
-/// Stores events. The key has paid for each event, and is charged for their deliveries afterwards.
-async fn emitted(
-    app: &App,
-    caller: Caller,
-    events: Vec<NewEvent>,
-) -> Result<Vec<EmitOutcome>, Problem> {
-    let client = app.client().clone();
-    if caller.per_second().is_none() {
-        return Ok(client.emit_all(events).await?.into_iter().collect());
-    }
-    let emitting = async move {
-        let outcomes = client.emit_counted(events).await?;
-        caller.owe(outcomes.iter().map(|(_, deliveries)| deliveries).sum());
-        Ok(outcomes.into_iter().map(|(outcome, _)| outcome).collect())
-    };
-    run_to_end(emitting).await
 }
 
 /// The events to emit, and whether it is a single event.

@@ -1,5 +1,7 @@
 //! Subscriptions: which events a consumer gets.
 
+mod fan_out;
+
 use std::iter::once;
 use std::time::Duration;
 
@@ -67,8 +69,8 @@ pub(super) async fn get_subscription(
     responses(
         (status = 201, description = "The subscription was created.", body = SubscriptionBody),
         (status = 200, description = "The subscription was replaced.", body = SubscriptionBody),
-        (status = 409, description = "The key has created as many subscriptions as it may, or the \
-            key or the store has as many queues as it may."),
+        (status = 409, description = "The key has created as many subscriptions as it may, or as \
+            many that want one event, or the key or the store has as many queues as it may."),
     )
 )]
 pub(super) async fn put_subscription(
@@ -97,6 +99,7 @@ async fn put(
 ) -> Result<(Subscription, bool), Problem> {
     let queue = given.consumer().queue()?;
     let _turn = turn(&app).await;
+    fan_out::admit(&app, caller, &given).await?;
     let new = QuotaCharge::admit(&app, caller, once(given.consumer())).await?;
     let new_queue = QuotaCharge::admit(&app, caller, once(&queue)).await?;
     let putting = async move {

@@ -62,6 +62,7 @@ pub(crate) struct LimitsEntry {
     max_queues_per_key: Option<NonZeroUsize>,
     max_schedules_per_key: Option<NonZeroUsize>,
     max_subscriptions_per_key: Option<NonZeroUsize>,
+    max_subscriptions_per_event: Option<NonZeroUsize>,
     max_workers_per_key: Option<NonZeroUsize>,
     header_timeout_ms: Option<NonZeroU64>,
     body_timeout_ms: Option<NonZeroU64>,
@@ -111,6 +112,10 @@ impl LimitsEntry {
             subscriptions_of_key: number(
                 self.max_subscriptions_per_key,
                 default.subscriptions_of_key,
+            ),
+            subscriptions_of_event: number(
+                self.max_subscriptions_per_event,
+                default.subscriptions_of_event,
             ),
             workers_of_key: number(self.max_workers_per_key, default.workers_of_key),
             header_timeout: time(self.header_timeout_ms, default.header_timeout),

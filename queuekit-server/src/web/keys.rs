@@ -58,8 +58,8 @@ pub(crate) struct KeyEntry {
     /// Kinds of jobs that the key is for; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) kinds: Vec<Glob>,
-    /// How much the key may do in a second: each request, job or event of a batch, and delivery
-    /// counts, and so does each job of its schedules.
+    /// How much the key may do in a second: each request, job or event of a batch, and delivery of
+    /// a replay counts, and so does each job of its schedules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) per_second: Option<NonZeroU32>,
     /// When the key expires.

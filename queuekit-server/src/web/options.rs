@@ -71,6 +71,8 @@ pub(crate) struct HttpLimits {
     pub(crate) schedules_of_key: usize,
     /// and subscriptions.
     pub(crate) subscriptions_of_key: usize,
+    /// Subscriptions of one key that may want the same event.
+    pub(crate) subscriptions_of_event: usize,
     /// Live workers of one key.
     pub(crate) workers_of_key: usize,
     /// Time to receive the head of a request.
@@ -93,6 +95,7 @@ impl Default for HttpLimits {
             queues_of_key: 1000,
             schedules_of_key: 1000,
             subscriptions_of_key: 100,
+            subscriptions_of_event: 10,
             workers_of_key: 1000,
             header_timeout: Duration::from_secs(15),
             body_timeout: Duration::from_secs(30),

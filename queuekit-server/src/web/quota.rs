@@ -112,6 +112,13 @@ impl<N: Clone + Eq + Hash> Quota<N> {
         }
     }
 
+    /// What this key has created, or is about to create.
+    pub(crate) fn of_key(&self, key: &str) -> HashSet<N> {
+        let ledger = self.ledger();
+        let created = ledger.keys.get(key);
+        created.into_iter().flat_map(|created| created.names.keys().cloned()).collect()
+    }
+
     /// Names to check because the key has reached its quota, and some may have been removed
     /// elsewhere; `None` if they were checked just now.
     pub(crate) fn recount(&self, key: &str, now: Instant) -> Option<Vec<N>> {
