@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hasher};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::Stream;
 use futures_util::stream;
-use queuekit::JobId;
+use queuekit::{Job, JobId};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 use utoipa::IntoParams;
@@ -71,7 +72,7 @@ struct Watch {
     /// Fingerprints of queues as they were last sent.
     queues: HashMap<String, u64>,
     /// Hash of the job as it was last sent.
-    told: u64,
+    told: Option<u64>,
     /// The figures, and the index of the next one to check.
     figures: Option<(Arc<Figures>, usize)>,
     waiting: Option<Event>,
@@ -88,7 +89,7 @@ impl Watch {
             caller,
             job,
             queues: HashMap::new(),
-            told: 0,
+            told: None,
             figures: None,
             waiting: None,
             queues_at: now,
@@ -147,14 +148,65 @@ impl Watch {
             self.waiting = Some(Event::default().event("gone").data(id.to_string()));
             return;
         };
-        // The time left of its lease and its deadline changes by itself.
-        let mut still = job.clone();
-        (still.lease_expires_in, still.deadline_in) = (None, None);
-        let mut hasher = DefaultHasher::new();
-        format!("{still:?}").hash(&mut hasher);
-        if self.told != hasher.finish() {
-            self.told = hasher.finish();
+        let (job, hash) = hashed(job);
+        if self.told != Some(hash) {
+            self.told = Some(hash);
             self.waiting = Event::default().event("job").json_data(&job).ok();
         }
+    }
+}
+
+/// The job, and a hash of what of it may have to be sent again: its payload, which may be large,
+/// stays the same, and the time left of its lease and its deadline passes by itself.
+fn hashed(mut job: Job) -> (Job, u64) {
+    let payload = std::mem::take(&mut job.payload);
+    let times = (job.lease_expires_in.take(), job.deadline_in.take());
+    let mut hashing = Hashing::default();
+    // A hasher takes everything.
+    let _ = serde_json::to_writer(&mut hashing, &job);
+    job.payload = payload;
+    (job.lease_expires_in, job.deadline_in) = times;
+    (job, hashing.0.finish())
+}
+
+/// Hashes what is written.
+#[derive(Default)]
+struct Hashing(DefaultHasher);
+
+impl io::Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queuekit::memory::MemoryStore;
+    use queuekit::{Client, JobDraft};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn s6_a_large_payload_costs_a_stream_nothing_that_has_nothing_to_tell() {
+        let client = Client::new(MemoryStore::new());
+        let id = client.enqueue(JobDraft::new("t", "1").deadline(Duration::from_secs(9))).await;
+        let job = client.jobs().get(id.unwrap()).await.unwrap().unwrap();
+        let hash_if = |change: fn(&mut Job)| {
+            let mut other = job.clone();
+            change(&mut other);
+            let (kept, hash) = hashed(other.clone());
+            assert_eq!(kept, other);
+            hash
+        };
+        let unchanged = hash_if(|_| {});
+        assert_eq!(hash_if(|job| job.payload = "2".into()), unchanged, "it is not looked at");
+        assert_eq!(hash_if(|job| job.deadline_in = None), unchanged, "it passes by itself");
+        assert_ne!(hash_if(|job| job.attempts = 1), unchanged);
+        assert_ne!(hash_if(|job| job.result = Some("1".into())), unchanged);
     }
 }
