@@ -156,6 +156,13 @@ pub fn queue_full_retry_after() -> Duration {
     Duration::from_secs(1)
 }
 
+/// How long a process leaves out a schedule that it could not serve, after it left it out for so
+/// long before. At most 8 s, so that an occurrence is tried again while it is on time (contract
+/// R15.4, R15.7).
+pub fn schedule_retry_after(before: Option<Duration>) -> Duration {
+    before.map_or(Duration::from_secs(1), |before| (before * 2).min(Duration::from_secs(8)))
+}
+
 /// A poll interval moved by up to 10 %, so that workers do not poll in step.
 pub fn jittered(interval: Duration, chance: f64) -> Duration {
     interval.min(NACK_DELAY).mul_f64(0.9 + 0.2 * chance)

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use queuekit_core::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow};
-use queuekit_core::{ErrorKind, ScheduleName, Scheduler, schedule};
+use queuekit_core::{ErrorKind, ScheduleName, Scheduler};
 
 use super::Beside;
 use super::events::found;
@@ -105,7 +105,7 @@ impl Lockstep<'_> {
             self.advance(by).await;
             self.go_to_the_middle().await;
         }
-        let ticked = schedule::tick(&*self.store).await.expect("tick").expect("schedules");
+        let ticked = Scheduler::of(&*self.store).tick().await.expect("tick");
         self.log.push(format!("tick -> {ticked:?}"));
         let full = |(name, error): &(ScheduleName, queuekit_core::Error)| {
             assert!(matches!(error.kind(), ErrorKind::QueueFull { .. }), "{name}: {error}");

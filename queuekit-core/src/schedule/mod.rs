@@ -13,6 +13,7 @@ mod scheduler;
 mod stored;
 mod template;
 mod tick;
+mod ticker;
 mod timing;
 
 pub use cron::Cron;
@@ -21,5 +22,6 @@ pub use occurrences::{CatchUp, Overlap, Term, owed};
 pub use scheduler::{ScheduleEntry, SchedulePage, Scheduler};
 pub use stored::{Occurrence, Schedule};
 pub use template::{JobTemplate, NOMINAL_MS, SCHEDULE};
-pub use tick::{Ticked, tick};
+pub use tick::Ticked;
+pub use ticker::Ticker;
 pub use timing::{Interval, Timing};

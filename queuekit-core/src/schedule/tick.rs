@@ -1,4 +1,4 @@
-//! Ticks: enqueue the occurrences that are due. Any number of processes may tick at once.
+//! A tick enqueues the occurrences that are due. Any number of processes may tick at once.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::occurrences::{Overlap, owed};
 use super::scheduler::Scheduler;
 use super::stored::{Occurrence, Schedule};
-use crate::backend::Backend;
+use super::ticker::Ticker;
 use crate::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
@@ -16,8 +16,6 @@ use crate::job::NewJob;
 use crate::names::{QueueName, ScheduleName};
 use crate::retry::queue_full_retry_after;
 
-/// The most schedules that one tick reads.
-const ROWS: usize = 1000;
 /// The most occurrences of one schedule that one tick enqueues; the next tick continues.
 const JOBS: usize = 100;
 
@@ -32,6 +30,8 @@ pub struct Ticked {
     /// Schedules that could not be served, and why. They stay due: a full queue may get room, and a
     /// process that is newer or knows more time zones may read what this one cannot.
     pub failed: Vec<(ScheduleName, Error)>,
+    /// Whether schedules were left out that could not be served a moment ago ([`Ticker`]).
+    pub left_out: bool,
     /// Whether there is more to do: tick again.
     pub more: bool,
     /// The time to the next occurrence.
@@ -47,62 +47,48 @@ impl Scheduler<'_> {
     /// `Unavailable`, `Indeterminate`, `Closed`. Occurrences that were not enqueued stay due for
     /// the next tick.
     pub async fn tick(&self) -> Result<Ticked> {
-        let mut round = Round::default();
-        let mut query = ScheduleQuery::Due(None, ROWS);
-        loop {
-            let found = self.rows()?.find_schedules(&query).await?;
-            round.ticked.look_again_in(found.next_due_in);
-            let failed_before = round.ticked.failed.len();
-            for row in &found.rows {
-                self.serve_or_note(row, found.now, &mut round).await?;
-            }
-            let failed = round.ticked.failed.len() - failed_before;
-            let some_served = failed < found.rows.len();
-            match found.next {
-                // Schedules that cannot be served stay the earliest, so the tick reads past them.
-                Some(next) if !some_served => query = next,
-                next => {
-                    round.ticked.more |= next.is_some();
-                    return Ok(round.ticked);
-                }
-            }
-        }
+        Ticker::default().tick_on(*self).await
     }
 
     /// An error affects this schedule alone, unless the store is unreachable.
-    async fn serve_or_note(
+    pub(super) async fn serve_or_note(
         &self,
         row: &ScheduleRow,
         now: Timestamp,
         round: &mut Round,
-    ) -> Result<()> {
-        let Err(error) = self.serve(row, now, round).await else { return Ok(()) };
+    ) -> Result<Served> {
+        let error = match self.serve(row, now, round).await {
+            Ok(served) => return Ok(served),
+            Err(error) => error,
+        };
         match error.kind() {
             ErrorKind::Closed | ErrorKind::StorageFull => return Err(error),
             ErrorKind::Unavailable | ErrorKind::Indeterminate => {
                 // The queue may be on another server than the rows.
-                if self.rows()?.find_schedules(&ScheduleQuery::Due(None, 0)).await.is_err() {
+                let rows = self.rows()?.find_schedules(&ScheduleQuery::Due(None, 0)).await;
+                if rows.is_err() {
                     return Err(error);
                 }
-                round.ticked.look_again_in(Some(queue_full_retry_after()));
             }
             _ => {}
         }
         round.ticked.failed.push((row.name.clone(), error));
-        Ok(())
+        Ok(Served::Failed)
     }
 
-    async fn serve(&self, row: &ScheduleRow, now: Timestamp, round: &mut Round) -> Result<()> {
+    async fn serve(&self, row: &ScheduleRow, now: Timestamp, round: &mut Round) -> Result<Served> {
         let schedule = Schedule::from_row(row)?;
-        let Some(due) = row.next_at else { return Ok(()) };
+        let Some(due) = row.next_at else { return Ok(Served::Done) };
         let queue = schedule.definition.job().queue();
         if round.away.contains(queue) {
             let message = "its queue did not answer for an earlier schedule; this one stays due";
             return Err(Error::new(ErrorKind::Unavailable, message));
         }
-        let served = self.enqueue_owed(row, &schedule, due, now, &mut round.ticked).await;
-        if served.as_ref().is_err_and(|error| *error.kind() == ErrorKind::Unavailable) {
-            round.away.insert(queue.clone());
+        let served = self.enqueue_owed(row, &schedule, due, now, round).await;
+        match served.as_ref().map_err(Error::kind) {
+            Err(ErrorKind::Unavailable) => drop(round.away.insert(queue.clone())),
+            Err(ErrorKind::QueueFull { .. }) => drop(round.full.insert(queue.clone())),
+            _ => {}
         }
         served
     }
@@ -113,9 +99,12 @@ impl Scheduler<'_> {
         schedule: &Schedule,
         due: Timestamp,
         now: Timestamp,
-        ticked: &mut Ticked,
-    ) -> Result<()> {
+        round: &mut Round,
+    ) -> Result<Served> {
         let run = self.owed_now(schedule, due, now).await?;
+        if !run.is_empty() && round.full.contains(schedule.definition.job().queue()) {
+            return Err(full(queue_full_retry_after()));
+        }
         let mut most = self.most_of(schedule);
         loop {
             let count = run.len().min(most);
@@ -124,18 +113,16 @@ impl Scheduler<'_> {
             let change = change(row, (next_at, next.body()?), jobs);
             match self.rows()?.change_schedule(&change).await? {
                 ScheduleChanged::Changed => {
-                    ticked.served(count, run.len(), next_at.map(|next| next.since(now)));
-                    return Ok(());
+                    let next_in = next_at.map(|next| next.since(now));
+                    round.ticked.served(count, run.len(), next_in);
+                    let is_done = count == run.len();
+                    return Ok(if is_done { Served::Done } else { Served::InPart });
                 }
                 // Another process was first.
-                ScheduleChanged::Stale => return Ok(()),
+                ScheduleChanged::Stale => return Ok(Served::Done),
                 // The queue may have room for a single job.
                 ScheduleChanged::QueueFull { .. } if count > 1 => most = 1,
-                ScheduleChanged::QueueFull { retry_after } => {
-                    ticked.look_again_in(Some(retry_after));
-                    let message = "the queue of its job is full; the schedule stays due";
-                    return Err(Error::new(ErrorKind::QueueFull { retry_after }, message));
-                }
+                ScheduleChanged::QueueFull { retry_after } => return Err(full(retry_after)),
             }
         }
     }
@@ -174,10 +161,28 @@ impl Scheduler<'_> {
 
 /// The state of a running tick.
 #[derive(Default)]
-struct Round {
-    ticked: Ticked,
+pub(super) struct Round {
+    pub(super) ticked: Ticked,
     /// Queues that did not answer. This tick does not try them again.
     away: HashSet<QueueName>,
+    /// Queues without room for one job. A job may be large, so this tick does not send them others.
+    full: HashSet<QueueName>,
+}
+
+/// What came of a schedule that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Served {
+    /// It is due no more.
+    Done,
+    /// It is due with the rest of what it owes.
+    InPart,
+    /// It stays due, and is not to be tried again at once.
+    Failed,
+}
+
+fn full(retry_after: Duration) -> Error {
+    let message = "the queue of its job is full; the schedule stays due";
+    Error::new(ErrorKind::QueueFull { retry_after }, message)
 }
 
 impl Ticked {
@@ -188,7 +193,7 @@ impl Ticked {
         self.look_again_in(next_in);
     }
 
-    fn look_again_in(&mut self, time: Option<Duration>) {
+    pub(super) fn look_again_in(&mut self, time: Option<Duration>) {
         self.next_in = self.next_in.into_iter().chain(time).min();
     }
 }
@@ -215,15 +220,4 @@ fn advanced(
 
 fn change(row: &ScheduleRow, to: (Option<Timestamp>, Bytes), jobs: Vec<NewJob>) -> ScheduleChange {
     ScheduleChange { name: row.name.clone(), seen: Some(row.revision), to: Some(to), jobs }
-}
-
-/// Runs [`Scheduler::tick`] on a store that may have no schedules.
-///
-/// # Errors
-/// Those of [`Scheduler::tick`].
-pub async fn tick(backend: &dyn Backend) -> Result<Option<Ticked>> {
-    match backend.capabilities().schedules {
-        Some(_) => Scheduler::of(backend).tick().await.map(Some),
-        None => Ok(None),
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use queuekit_core::retry::{chance, jittered};
-use queuekit_core::schedule::tick;
+use queuekit_core::schedule::Ticker;
 use queuekit_core::{Backend, Error, ErrorKind, Result, ScheduleName};
 
 /// How soon a worker notices a new schedule.
@@ -16,9 +16,9 @@ type Told = HashMap<ScheduleName, ErrorKind>;
 /// Ticks until it is dropped; any number of processes may at once (contract R15.2). Ends by itself
 /// if the store keeps no schedules.
 pub(crate) async fn schedules(store: &dyn Backend, failed: impl Fn(&Error)) {
-    let mut told = Told::new();
+    let (mut ticker, mut told) = (Ticker::default(), Told::new());
     loop {
-        let wait = match tick_all(store, &mut told).await {
+        let wait = match tick_all(store, &mut ticker, &mut told).await {
             Ok(Some(next_in)) => next_in.min(jittered(EVERY, chance())),
             Ok(None) => return,
             Err(error) => {
@@ -31,10 +31,17 @@ pub(crate) async fn schedules(store: &dyn Backend, failed: impl Fn(&Error)) {
 }
 
 /// The time to the next occurrence; none if the store keeps no schedules.
-async fn tick_all(store: &dyn Backend, told: &mut Told) -> Result<Option<Duration>> {
+async fn tick_all(
+    store: &dyn Backend,
+    ticker: &mut Ticker,
+    told: &mut Told,
+) -> Result<Option<Duration>> {
     loop {
-        let Some(ticked) = tick(store).await? else { return Ok(None) };
-        let before = std::mem::take(told);
+        let Some(ticked) = ticker.tick(store).await? else { return Ok(None) };
+        let before = told.clone();
+        if !ticked.left_out {
+            told.clear();
+        }
         for (schedule, error) in ticked.failed {
             if before.get(&schedule) != Some(error.kind()) {
                 tracing::warn!(%schedule, %error, "a schedule that is due enqueued nothing");
