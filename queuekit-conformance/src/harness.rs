@@ -135,11 +135,12 @@ pub enum Capability {
     Outbox,
     Audit,
     Errors,
+    History,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Leases,
         Self::Wakeups,
         Self::Upkeep,
@@ -151,6 +152,7 @@ impl Capability {
         Self::Outbox,
         Self::Audit,
         Self::Errors,
+        Self::History,
     ];
 
     /// Whether the store has this capability.
@@ -167,6 +169,7 @@ impl Capability {
             Self::Outbox => capabilities.outbox.is_some(),
             Self::Audit => capabilities.audit.is_some(),
             Self::Errors => capabilities.errors.is_some(),
+            Self::History => capabilities.history.is_some(),
         }
     }
 }

@@ -7,12 +7,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::{
     Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Durability, Emission, ErrorGroups,
-    EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases,
-    Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
+    EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, History, Inspect,
+    Leases, Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
     Settlement, StoredEvents, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why,
     WorkerInfo, WorkerPage,
 };
+use queuekit_core::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
     ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page,
@@ -202,6 +203,22 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.errors().list_error_groups(queues).await
     }
 
+    async fn record_totals(&self) -> Result<bool> {
+        self.history().record_totals().await
+    }
+
+    async fn add_runs(&self, runs: &[RunsAdded]) -> Result<()> {
+        self.history().add_runs(runs).await
+    }
+
+    async fn list_totals(&self, query: &HistoryQuery) -> Result<Vec<TotalsRow>> {
+        self.history().list_totals(query).await
+    }
+
+    async fn list_runs(&self, query: &HistoryQuery) -> Result<Vec<RunsRow>> {
+        self.history().list_runs(query).await
+    }
+
     async fn event_settings(&self) -> Result<StoredSettings> {
         self.outbox().event_settings().await
     }
@@ -270,6 +287,11 @@ pub trait Layer: Debug + Send + Sync + 'static {
     /// The inner store's; shown only where it has it.
     fn errors(&self) -> &dyn ErrorGroups {
         self.inner().capabilities().errors.expect("the inner store's ErrorGroups")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn history(&self) -> &dyn History {
+        self.inner().capabilities().history.expect("the inner store's History")
     }
 
     /// The inner store's; shown only where it has it.

@@ -1,7 +1,7 @@
 //! The cases by subject, each with the capabilities of the store that it needs in brackets, and
-//! what it needs of the harness in parentheses; those of the fence, of releases and of error groups
-//! are in `list_fence.rs`, those of limits and bounds of time in `list_bounds.rs`, and those of
-//! events and schedules in `list_sources.rs`.
+//! what it needs of the harness in parentheses; those of the fence, of releases, of error groups
+//! and of history are in `list_fence.rs`, those of limits and bounds of time in `list_bounds.rs`,
+//! and those of events and schedules in `list_sources.rs`.
 
 #[doc(hidden)]
 #[macro_export]

@@ -1,4 +1,4 @@
-//! The cases of the fence, of releases, and of error groups.
+//! The cases of the fence, of releases, of error groups, and of history.
 
 /// Adds them to the others.
 #[doc(hidden)]
@@ -55,6 +55,26 @@ macro_rules! __with_fence {
                 r4_1_no_stale_token_calls_off
                 [Exchange] r4_1_no_stale_token_nacks_in_an_exchange
                 r6_1_no_stale_token_dead_letters
+            }
+
+            job_history {
+                [History] r8_5_a_minute_is_recorded_once
+                [History] (SecondHandle) r8_5_one_of_two_handles_records_a_minute
+                [History] r8_5_totals_are_those_of_their_time
+                [History Upkeep] r8_5_a_quiet_minute_has_no_row
+                [History Admin Upkeep] r8_5_what_is_gone_was_enqueued
+                [History] r8_5_failed_attempts_are_counted
+                [History Admin] r8_5_a_new_queue_counts_from_zero
+                [History Upkeep] r8_5_rows_are_kept_as_long_as_their_resolution
+            }
+
+            run_history {
+                [History] r8_5_runs_add_up
+                [History Upkeep] r8_5_pairs_beyond_the_limit_are_other
+                [History] (SecondHandle) r8_5_adds_at_once_all_count
+                [History Upkeep] r8_5_no_run_writes_history
+                [History] r8_5_history_is_listed_in_pages
+                [History] r8_5_an_add_is_bounded
             }
 
             releases {

@@ -5,12 +5,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::capability::{
     Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Durability, Emission, ErrorGroups,
-    EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, Inspect, Leases,
-    Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
+    EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, History, Inspect,
+    Leases, Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
     Settlement, StoredEvents, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why,
     WorkerInfo, WorkerPage,
 };
+use queuekit_core::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
     ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page,
@@ -101,6 +102,7 @@ impl<L: Layer> Backend for Wrapped<L> {
         own.schedules = inner.schedules.map(|_| self as &dyn Schedules);
         own.audit = inner.audit.map(|_| self as &dyn AuditLog);
         own.errors = inner.errors.map(|_| self as &dyn ErrorGroups);
+        own.history = inner.history.map(|_| self as &dyn History);
         own
     }
 }
@@ -296,6 +298,30 @@ impl<L: Layer> ErrorGroups for Wrapped<L> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
+impl<L: Layer> History for Wrapped<L> {
+    async fn record_totals(&self) -> Result<bool> {
+        self.0.called("record_totals");
+        self.0.record_totals().await
+    }
+
+    async fn add_runs(&self, runs: &[RunsAdded]) -> Result<()> {
+        self.0.called("add_runs");
+        self.0.add_runs(runs).await
+    }
+
+    async fn list_totals(&self, query: &HistoryQuery) -> Result<Vec<TotalsRow>> {
+        self.0.called("list_totals");
+        self.0.list_totals(query).await
+    }
+
+    async fn list_runs(&self, query: &HistoryQuery) -> Result<Vec<RunsRow>> {
+        self.0.called("list_runs");
+        self.0.list_runs(query).await
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
 impl<L: Layer> Outbox for Wrapped<L> {
     async fn event_settings(&self) -> Result<StoredSettings> {
         self.0.called("event_settings");
@@ -322,50 +348,3 @@ impl<L: Layer> Outbox for Wrapped<L> {
         self.0.deliver_again(deliveries).await
     }
 }
-
-/// Every operation that a [`Layer`] sees.
-pub const OPERATIONS: [&str; 43] = [
-    "enqueue",
-    "reserve",
-    "ack",
-    "nack",
-    "dead_letter",
-    "list_queues",
-    "find_queues",
-    "list_jobs",
-    "get_job",
-    "delete_job",
-    "close",
-    "extend",
-    "report",
-    "beat",
-    "forget_worker",
-    "list_workers",
-    "find_worker",
-    "subscribe",
-    "subscribe_cancels",
-    "prune",
-    "repair",
-    "exchange",
-    "configure",
-    "remove_queue",
-    "cancel",
-    "retry",
-    "reschedule",
-    "why",
-    "durability",
-    "facts",
-    "findings",
-    "status",
-    "up",
-    "pending",
-    "find_schedules",
-    "change_schedule",
-    "event_settings",
-    "change_event_settings",
-    "store_events",
-    "list_events",
-    "deliver_again",
-    "list_error_groups",
-    "retry_after",
-];

@@ -21,6 +21,7 @@ mod digest;
 mod error;
 mod error_group;
 pub mod event;
+pub mod history;
 mod job;
 mod json;
 pub mod lifecycle;

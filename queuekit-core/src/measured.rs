@@ -12,6 +12,7 @@ use crate::backend::*;
 use crate::capability::*;
 use crate::error::{Error, ErrorKind, Result};
 use crate::error_group::ErrorGroup;
+use crate::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use crate::job::{Job, JobId, NewJob};
 use crate::metrics::{STORE_CALLS, STORE_ERRORS, STORE_ITEMS};
 use crate::names::{QueueName, WorkerId};
@@ -118,6 +119,7 @@ impl Backend for Measured {
             outbox,
             audit,
             errors,
+            history,
             atomic_across_queues,
             calls_at_once,
             limits,
@@ -135,6 +137,7 @@ impl Backend for Measured {
             outbox: outbox.map(|_| self as &dyn Outbox),
             audit: audit.map(|_| self as &dyn AuditLog),
             errors: errors.map(|_| self as &dyn ErrorGroups),
+            history: history.map(|_| self as &dyn History),
             atomic_across_queues,
             calls_at_once,
             limits,
@@ -306,6 +309,26 @@ impl ErrorGroups for Measured {
     }
 }
 
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl History for Measured {
+    async fn record_totals(&self) -> Result<bool> {
+        measured!("record_totals", inner!(self, history).record_totals())
+    }
+
+    async fn add_runs(&self, runs: &[RunsAdded]) -> Result<()> {
+        measured!("add_runs", runs, inner!(self, history).add_runs(runs))
+    }
+
+    async fn list_totals(&self, query: &HistoryQuery) -> Result<Vec<TotalsRow>> {
+        measured!("list_totals", inner!(self, history).list_totals(query))
+    }
+
+    async fn list_runs(&self, query: &HistoryQuery) -> Result<Vec<RunsRow>> {
+        measured!("list_runs", inner!(self, history).list_runs(query))
+    }
+}
+
 /// As the store behind it.
 impl fmt::Debug for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -333,6 +356,7 @@ mod tests {
                 can.outbox.is_some(),
                 can.audit.is_some(),
                 can.errors.is_some(),
+                can.history.is_some(),
             );
             (names, more, rest, can.atomic_across_queues, can.calls_at_once, can.limits)
         };

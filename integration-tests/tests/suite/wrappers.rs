@@ -62,6 +62,7 @@ impl Layer for Only {
                 Capability::Outbox => shown.outbox = None,
                 Capability::Audit => shown.audit = None,
                 Capability::Errors => shown.errors = None,
+                Capability::History => shown.history = None,
             }
         }
         shown

@@ -157,7 +157,7 @@ pub async fn r8_3_totals_outlive_the_jobs(world: &dyn World) {
     world.release(&leases[6], HOUR).await;
     world.call_off(&leases[7]).await;
     let totals = Totals::of_ends(7, 2, 2);
-    assert_eq!(listed(world).await.totals, totals);
+    assert_eq!(ends(listed(world).await.totals), totals);
     let _ = world.retry(leases[3].id()).await;
     let again = world.reserve_from(&default_queue(), 2).await;
     assert_eq!(again.len(), 2);
@@ -168,20 +168,25 @@ pub async fn r8_3_totals_outlive_the_jobs(world: &dyn World) {
         world.delete(gone.id(), false).await.expect("delete_job");
     }
     let totals = Totals { completed: 5, ..totals };
-    assert_eq!(listed(world).await.totals, totals, "before anything is pruned");
+    assert_eq!(ends(listed(world).await.totals), totals, "before anything is pruned");
     world.advance(2 * DAY).await;
     while world.prune().await > 0 {}
     let left = listed(world).await;
     let ended = [State::Completed, State::Dead, State::Cancelled];
     assert!(ended.iter().all(|state| left.counts.of_state(*state).value == 0), "{left:?}");
-    assert_eq!(left.totals, totals);
+    assert_eq!(ends(left.totals), totals);
     world.admin().remove_queue(&default_queue(), true).await.expect("remove_queue");
     world.enqueue(draft()).await;
     assert_eq!(
-        listed(world).await.totals,
+        ends(listed(world).await.totals),
         Totals::default(),
         "a queue that was removed and created again should start from zero"
     );
+}
+
+/// The totals of what has ended.
+fn ends(totals: Totals) -> Totals {
+    Totals { enqueued: 0, failed: 0, ..totals }
 }
 
 /// R8.3: the oldest ready job's age counts from when it became due.

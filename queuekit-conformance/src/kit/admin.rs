@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use queuekit_core::capability::{
-    Admin, CancelOutcome, ErrorGroups, Exchange, ExtendOutcome, Inspect, Leases, Outbox, Report,
-    ReportOutcome, RescheduleOutcome, RetryOutcome, Schedules, Upkeep, UpkeepReport, Wakeups,
+    Admin, CancelOutcome, ErrorGroups, Exchange, ExtendOutcome, History, Inspect, Leases, Outbox,
+    Report, ReportOutcome, RescheduleOutcome, RetryOutcome, Schedules, Upkeep, UpkeepReport,
+    Wakeups,
 };
 use queuekit_core::{
     Capabilities, JobId, LeaseToken, Limits, QueueName, QueuePatch, QueueSettings,
@@ -47,6 +48,7 @@ impl<'w> dyn World + 'w {
         schedules: Schedules
         outbox: Outbox
         errors: ErrorGroups
+        history: History
     }
 
     /// Changes settings of a queue.

@@ -4,12 +4,16 @@ use futures_util::future::BoxFuture;
 use queuekit_core::capability::{
     Act, Emission, EventFilter, Report, ScheduleChange, ScheduleQuery, Settlement,
 };
+use queuekit_core::history::Resolution;
 use queuekit_core::{
     Ack, Backend, Bytes, DeadLetter, JobFilter, LeaseToken, Nack, NackKind, PageSize, QueuePatch,
     Result,
 };
 
-use super::{TTL, beat_of, build, default_queue, draft, request, schedule_name, ttl, worker};
+use super::{
+    TTL, a_run, all_times, beat_of, build, default_queue, draft, request, schedule_name, ttl,
+    worker,
+};
 
 /// A call by its name; it can be made again and again.
 pub type Call<'s> = (&'static str, Box<dyn Fn() -> BoxFuture<'s, Result<()>> + Send + Sync + 's>);
@@ -109,6 +113,14 @@ fn of_operators<'s>(store: &'s dyn Backend, token: &'s LeaseToken) -> Vec<Call<'
     if let Some(errors) = can.errors {
         calls.extend(calls! { errors =>
             list_error_groups(&[default_queue()]);
+        });
+    }
+    if let Some(history) = can.history {
+        calls.extend(calls! { history =>
+            record_totals();
+            add_runs(&[a_run()]);
+            list_totals(&all_times(Resolution::Minute));
+            list_runs(&all_times(Resolution::Minute));
         });
     }
     calls

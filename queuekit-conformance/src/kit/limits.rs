@@ -10,7 +10,7 @@ use super::{build, default_queue, request};
 /// limits. The long tier (`QUEUEKIT_TEST_LONG=1`) makes as many queues as stores allow.
 pub fn limits() -> Limits {
     let limits = Limits::default().with_workers(30).with_schedules(1_200);
-    let limits = limits.with_audit_entries(50).with_error_groups(30);
+    let limits = limits.with_audit_entries(50).with_error_groups(30).with_history_pairs(20);
     if std::env::var_os("QUEUEKIT_TEST_LONG").is_some() { limits } else { limits.with_queues(100) }
 }
 

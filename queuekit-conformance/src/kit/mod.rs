@@ -9,6 +9,7 @@ mod audit;
 mod calls;
 mod dump;
 mod events;
+mod history;
 mod limits;
 mod parallel;
 mod presence;
@@ -28,6 +29,7 @@ use queuekit_core::{
 pub use calls::{Call, every_call};
 pub use dump::Dump;
 pub use events::{consumer, deliveries_of, subscribed};
+pub use history::{a_run, all_times};
 pub use limits::{assert_answers_empty_batches, assert_keeps_the_largest_payload, limits};
 pub use parallel::in_parallel;
 pub use presence::beat_of;

@@ -5,6 +5,7 @@ mod admin;
 mod audit;
 mod error_groups;
 mod exchange;
+mod history;
 mod inspect;
 mod leases;
 mod migrations;
@@ -19,6 +20,7 @@ pub use admin::{Admin, AdminExt, CancelOutcome, RescheduleOutcome, RetryOutcome,
 pub use audit::{Act, AuditEntry, AuditLog};
 pub use error_groups::ErrorGroups;
 pub use exchange::{Exchange, Exchanged, Settlement};
+pub use history::History;
 pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
 pub use leases::{ExtendOutcome, Leases, Report, ReportOutcome};
 pub use migrations::{Migration, Migrations, SchemaStatus};

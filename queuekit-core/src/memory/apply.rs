@@ -44,6 +44,8 @@ impl Tables {
                 self.seq = fresh_seq;
             }
             queue.enter(record, now);
+        } else {
+            queue.removed();
         }
         queue.refresh(record.partition_key.as_ref(), now);
         // A job that stays in its state, such as one whose lease is extended, frees nothing.

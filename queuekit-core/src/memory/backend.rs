@@ -105,6 +105,7 @@ impl Backend for MemoryStore {
             outbox: Some(self),
             audit: Some(self),
             errors: Some(self),
+            history: Some(self),
             atomic_across_queues: true,
             calls_at_once: 1,
             limits: self.shared.limits,

@@ -30,6 +30,7 @@ impl Tables {
             events,
             acts,
             error_groups,
+            history,
             closed,
             seq,
         } = self;
@@ -43,6 +44,7 @@ impl Tables {
             format!("{events:?}"),
             format!("{acts:?}"),
             format!("{error_groups:?}"),
+            format!("{history:?}"),
             format!("closed: {closed}, seq: {seq}"),
         ];
         let queues = queues.iter().map(|queue| format!("{queue:?}"));

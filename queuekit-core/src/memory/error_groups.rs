@@ -44,6 +44,9 @@ impl Tables {
             return;
         };
         let (queue, at) = (record.queue.clone(), self.now);
+        if let Some(table) = self.queues.get_mut(&queue).filter(|_| failed) {
+            table.failed();
+        }
         let key = GroupKey::of(record.kind.clone(), error.as_str());
         let groups = self.error_groups.entry(queue.clone()).or_default();
         match groups.get_mut(&key) {

@@ -67,6 +67,10 @@ pub enum Operation {
     RecordAct,
     ListActs,
     ListErrorGroups,
+    RecordTotals,
+    AddRuns,
+    ListTotals,
+    ListRuns,
 }
 
 impl Operation {
@@ -108,6 +112,10 @@ impl Operation {
             Self::RecordAct => "record_act",
             Self::ListActs => "list_acts",
             Self::ListErrorGroups => "list_error_groups",
+            Self::RecordTotals => "record_totals",
+            Self::AddRuns => "add_runs",
+            Self::ListTotals => "list_totals",
+            Self::ListRuns => "list_runs",
         }
     }
 }

@@ -12,6 +12,7 @@ mod dump;
 mod enqueue;
 mod error_groups;
 mod faults;
+mod history;
 mod idempotency;
 mod leases;
 mod listing;

@@ -32,8 +32,12 @@ pub(super) struct QueueTable {
     pub(super) counts: [u64; State::ALL.len()],
     /// Bytes of payloads and results, likewise.
     pub(super) bytes: [u64; State::ALL.len()],
-    /// Since the queue was created.
-    pub(super) totals: Totals,
+    /// Since the queue was created, without what was enqueued.
+    totals: Totals,
+    /// Jobs that are no longer stored.
+    removed: u64,
+    /// The totals in the history.
+    pub(super) recorded: Totals,
     pub(super) corrupt: u64,
     /// Whether each of the last ended jobs died.
     pub(super) last_ended: VecDeque<bool>,
@@ -233,6 +237,22 @@ impl QueueTable {
 
     pub(super) fn count(&self, state: State) -> u64 {
         self.counts[state as usize]
+    }
+
+    /// What was enqueued is what is stored and what was removed, so that no enqueue counts it.
+    pub(super) fn totals(&self) -> Totals {
+        let enqueued = self.counts.iter().sum::<u64>() + self.removed;
+        Totals { enqueued, ..self.totals }
+    }
+
+    /// A job of this queue is no longer stored.
+    pub(super) fn removed(&mut self) {
+        self.removed += 1;
+    }
+
+    /// An attempt of a job of this queue has failed.
+    pub(super) fn failed(&mut self) {
+        self.totals.failed += 1;
     }
 
     fn first_due(&self, now: Timestamp) -> Option<JobId> {

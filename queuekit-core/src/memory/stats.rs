@@ -62,7 +62,7 @@ impl Tables {
         ] {
             queue.counts.set(status, Count::exact(table.count(state)));
         }
-        queue.totals = table.totals;
+        queue.totals = table.totals();
         queue.workers = workers.serving(name);
         queue.oldest_ready_age = oldest_due.map(|due| now.since(due));
         queue.corrupt = table.corrupt;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use super::history::HistoryTable;
 use super::idempotency::Keys;
 use super::outbox::EventTable;
 use super::queue::QueueTable;
@@ -26,6 +27,7 @@ pub(super) struct Tables {
     pub(super) events: EventTable,
     pub(super) acts: VecDeque<AuditEntry>,
     pub(super) error_groups: BTreeMap<QueueName, BTreeMap<GroupKey, ErrorGroup>>,
+    pub(super) history: HistoryTable,
     /// Groups kept of a queue.
     pub(super) most_error_groups: usize,
     /// Queues that gained work in the present step.

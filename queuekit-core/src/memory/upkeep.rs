@@ -46,8 +46,10 @@ impl Tables {
         }
         let forgotten = self.keys.forget(now, STEP);
         let (events, more_events) = self.prune_events(STEP)?;
-        let changed = (removed + events) as u64;
-        Ok(UpkeepReport::new(changed, removed == STEP || forgotten == STEP || more_events))
+        let rows = self.history.forget(now, STEP);
+        let changed = (removed + events + rows) as u64;
+        let full = [removed, forgotten, rows].contains(&STEP);
+        Ok(UpkeepReport::new(changed, full || more_events))
     }
 }
 

@@ -81,9 +81,9 @@ impl Default for Count {
     }
 }
 
-/// How jobs have ended since their queue was created, including jobs that are no longer stored. A
-/// job that is retried ends again and counts again.
-// Exhaustive: one number for each state in which a job ends.
+/// What has happened in a queue since it was created, also to jobs that are no longer stored. A job
+/// that is retried ends again and counts again.
+// Exhaustive: a store that leaves a number out must not compile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// How many were completed.
@@ -92,6 +92,13 @@ pub struct Totals {
     pub dead: u64,
     /// How many were cancelled.
     pub cancelled: u64,
+    /// How many jobs were enqueued; 0 where the store keeps no history.
+    #[serde(default)]
+    pub enqueued: u64,
+    /// How many attempts failed, those whose lease expired included; 0 where the store keeps no
+    /// history.
+    #[serde(default)]
+    pub failed: u64,
 }
 
 impl Totals {
@@ -107,7 +114,33 @@ impl Totals {
     /// The totals of `ended` jobs: `dead` died, `cancelled` were cancelled, and the others were
     /// completed.
     pub fn of_ends(ended: u64, dead: u64, cancelled: u64) -> Self {
-        Self { completed: ended.saturating_sub(dead + cancelled), dead, cancelled }
+        let completed = ended.saturating_sub(dead + cancelled);
+        Self { completed, dead, cancelled, ..Self::default() }
+    }
+
+    /// What was added since these. If one of them is larger, the queue was removed and created
+    /// again in between, and all has been added since.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let added: Option<Vec<_>> = self
+            .numbers()
+            .into_iter()
+            .zip(before.numbers())
+            .map(|(now, before)| now.checked_sub(before))
+            .collect();
+        added.and_then(|added| Self::from_numbers(&added)).unwrap_or(*self)
+    }
+
+    /// Every number, in an order that never changes.
+    pub fn numbers(&self) -> [u64; 5] {
+        let Self { completed, dead, cancelled, enqueued, failed } = *self;
+        [enqueued, completed, failed, dead, cancelled]
+    }
+
+    /// Reads what [`numbers`](Self::numbers) gave; none if there are more or fewer.
+    pub fn from_numbers(numbers: &[u64]) -> Option<Self> {
+        let &[enqueued, completed, failed, dead, cancelled] = numbers else { return None };
+        Some(Self { completed, dead, cancelled, enqueued, failed })
     }
 }
 

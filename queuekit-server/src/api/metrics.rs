@@ -15,8 +15,8 @@ use queuekit::queues::{Queue, Totals};
 
 use super::app::App;
 use crate::monitor::catalog::{
-    IN_FLIGHT, QUEUE_DEMAND, QUEUE_ENDED, QUEUE_HEALTH, QUEUE_JOBS, QUEUE_OLDEST, QUEUE_PAUSED,
-    QUEUE_WORKERS, REQUEST_SECONDS, REQUESTS, STORE_UP, SUMMED,
+    IN_FLIGHT, QUEUE_DEMAND, QUEUE_ENDED, QUEUE_ENQUEUED, QUEUE_FAILED, QUEUE_HEALTH, QUEUE_JOBS,
+    QUEUE_OLDEST, QUEUE_PAUSED, QUEUE_WORKERS, REQUEST_SECONDS, REQUESTS, STORE_UP, SUMMED,
 };
 use crate::monitor::exporter;
 use crate::monitor::listener::TEXT;
@@ -94,11 +94,13 @@ fn queues_text(text: &mut String, mut queues: Vec<&Queue>) {
     let demand: u64 = summed.iter().map(|queue| queue.demand()).sum();
     other(text, &QUEUE_DEMAND, (!summed.is_empty()).then_some(demand));
     let ended = shown.iter().flat_map(|queue| {
-        let Totals { completed, dead, cancelled } = queue.totals;
+        let Totals { completed, dead, cancelled, enqueued: _, failed: _ } = queue.totals;
         let ends = [("completed", completed), ("dead", dead), ("cancelled", cancelled)];
         ends.map(|(state, count)| (two_labels(&queue.name, "state", state), count))
     });
     family(text, &QUEUE_ENDED, ended);
+    per_queue(text, &QUEUE_ENQUEUED, shown, |queue| queue.totals.enqueued);
+    per_queue(text, &QUEUE_FAILED, shown, |queue| queue.totals.failed);
     let jobs = shown.iter().flat_map(|queue| {
         let counts = queue.counts.iter();
         counts.map(|(status, count)| (two_labels(&queue.name, "status", status), count.value))

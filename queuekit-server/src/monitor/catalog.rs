@@ -79,6 +79,18 @@ pub(crate) const QUEUE_ENDED: Metric = Metric::counter(
     "Jobs that ended completed, dead or cancelled since the queue was created; none for `_other`, \
      whose sum would fall when a queue leaves it",
 );
+/// Jobs enqueued.
+pub(crate) const QUEUE_ENQUEUED: Metric = Metric::counter(
+    "queuekit_queue_enqueued_total",
+    &["queue"],
+    "Jobs enqueued since the queue was created; none for `_other`",
+);
+/// Attempts that failed.
+pub(crate) const QUEUE_FAILED: Metric = Metric::counter(
+    "queuekit_queue_failed_attempts_total",
+    &["queue"],
+    "Attempts that failed since the queue was created, expired leases included; none for `_other`",
+);
 
 /// What a server tells about itself.
 pub(crate) const SERVER: &[Metric] = &[REQUESTS, REQUEST_SECONDS, IN_FLIGHT];
@@ -95,6 +107,8 @@ pub(crate) const STORE: &[Metric] = &[
     QUEUE_PAUSED,
     QUEUE_HEALTH,
     QUEUE_ENDED,
+    QUEUE_ENQUEUED,
+    QUEUE_FAILED,
 ];
 
 /// What a process records, but for the figures of its store.

@@ -41,7 +41,7 @@ struct CountForm {
     exact: bool,
 }
 
-/// How many jobs have ended since the queue was created, including those removed since.
+/// What has happened in a queue since it was created, including to jobs removed since.
 #[derive(ToSchema)]
 #[schema(as = Totals)]
 #[expect(dead_code, reason = "only its schema is used")]
@@ -49,6 +49,10 @@ pub(crate) struct TotalsForm {
     completed: u64,
     dead: u64,
     cancelled: u64,
+    /// Jobs that were enqueued.
+    enqueued: u64,
+    /// Attempts that failed.
+    failed: u64,
 }
 
 /// The health of a queue.

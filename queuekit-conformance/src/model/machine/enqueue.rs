@@ -26,7 +26,7 @@ impl Machine {
         }
         self.coverage.took(Transition::Enqueue);
         let seq = self.count_up();
-        self.jobs.push(ModelJob::new(job, seq, self.now));
+        self.store(ModelJob::new(job, seq, self.now));
         if let Some(key) = job.idempotency_key() {
             let hold = KeyHold { job: job.id(), free_at: None };
             self.keys.insert((job.queue().clone(), key.clone()), hold);

@@ -217,7 +217,7 @@ impl Machine {
         let delay = i64::try_from(subscription.delay().as_millis()).expect("fits");
         let seq = self.count_up();
         let priority = if of.replay.is_some() { Priority::LOW } else { Priority::default() };
-        self.jobs.push(ModelJob {
+        self.store(ModelJob {
             kind: event.kind,
             payload: event.data,
             priority: priority.level(),

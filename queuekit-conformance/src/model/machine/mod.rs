@@ -29,7 +29,7 @@ pub(super) struct Machine {
     pub(super) now: i64,
     pub(super) jobs: Vec<ModelJob>,
     pub(super) queues: BTreeMap<QueueName, QueueSettings>,
-    /// How jobs of a queue have ended, those that are gone included.
+    /// What has happened in a queue, jobs that are gone included.
     pub(super) totals: BTreeMap<QueueName, Totals>,
     /// Failures and deaths, by queue and group.
     pub(super) errors: BTreeMap<(QueueName, GroupKey), (u64, u64)>,
@@ -107,9 +107,16 @@ impl Machine {
         }
     }
 
+    /// Stores a new job.
+    fn store(&mut self, job: ModelJob) {
+        self.totals.entry(job.queue.clone()).or_default().enqueued += 1;
+        self.jobs.push(job);
+    }
+
     /// Adds a failure to the history of a job.
     fn fail(&mut self, at: usize, error: &str) {
         self.jobs[at].errors.push(error.to_owned());
+        self.totals.entry(self.jobs[at].queue.clone()).or_default().failed += 1;
         self.errors_like(at, error).0 += 1;
     }
 

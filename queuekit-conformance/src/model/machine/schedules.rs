@@ -175,7 +175,7 @@ impl Machine {
         self.queues.entry(job.queue().clone()).or_default();
         if self.job(id).is_none() {
             let seq = self.count_up();
-            self.jobs.push(ModelJob { id, ..ModelJob::new(job, seq, self.now) });
+            self.store(ModelJob { id, ..ModelJob::new(job, seq, self.now) });
             self.coverage.took(Transition::Enqueue);
         }
     }
