@@ -90,6 +90,7 @@ impl Backend for SqliteStore {
         capabilities.schedules = Some(self);
         capabilities.audit = Some(self);
         capabilities.errors = Some(self);
+        capabilities.history = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.limits = self.shared.config.limits;

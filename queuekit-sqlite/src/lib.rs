@@ -32,6 +32,7 @@ mod cost;
 mod error;
 mod error_groups;
 mod file_identity;
+mod history;
 mod inspect;
 mod leases;
 mod migrate;

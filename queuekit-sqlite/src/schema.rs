@@ -9,7 +9,7 @@ use crate::statements::{MIGRATION_INSERT, MIGRATION_TABLE, MIGRATION_VERSION, TA
 
 /// The migrations, oldest first: version, the oldest version whose programs work with it, and its
 /// SQL. A published migration never changes.
-const MIGRATIONS: [(u32, u32, &str); 8] = [
+const MIGRATIONS: [(u32, u32, &str); 9] = [
     (1, 1, include_str!("../migrations/0001_initial.sql")),
     (2, 2, include_str!("../migrations/0002_schedules.sql")),
     (3, 3, include_str!("../migrations/0003_events.sql")),
@@ -18,6 +18,7 @@ const MIGRATIONS: [(u32, u32, &str); 8] = [
     (6, 4, include_str!("../migrations/0006_cancels.sql")),
     (7, 7, include_str!("../migrations/0007_releases.sql")),
     (8, 8, include_str!("../migrations/0008_error_groups.sql")),
+    (9, 9, include_str!("../migrations/0009_history.sql")),
 ];
 
 /// The tables in a file.

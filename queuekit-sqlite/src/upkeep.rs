@@ -10,6 +10,9 @@ use queuekit_core::{QueueName, Result};
 use crate::SqliteStore;
 use crate::step::Step;
 
+/// Rows of history that one step removes of each sort.
+const STEP: usize = 1000;
+
 /// Partition keys that one step of repair compares with their jobs.
 const KEYS: usize = 100;
 
@@ -38,7 +41,8 @@ impl Upkeep for SqliteStore {
         self.shared.pruned_events.store(next.unwrap_or(0), Ordering::Relaxed);
         // If deliveries keep all of them, the next step of upkeep is soon enough.
         let more = jobs.more || (next.is_some() && events > 0);
-        Ok(UpkeepReport::new(jobs.changed + events, more))
+        let (rows, more_rows) = self.write("prune", |step| step.forget_history(STEP)).await?;
+        Ok(UpkeepReport::new(jobs.changed + events + rows, more || more_rows))
     }
 
     /// Repairs one queue per call, and a hundred of its partition keys.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::common::files::{File, assert_exact, complete, connection, figures, lease};
 use queuekit_conformance::kit::{HOUR, build, carrying, draft, keyed, unique};
 use queuekit_core::capability::{Admin, Leases, Migrations, Report};
+use queuekit_core::queue::Totals;
 use queuekit_core::{
     Backend, DeadLetter, Job, JobFilter, JobId, Lease, Nack, NackKind, PageSize, Priority,
     Progress, State,
@@ -32,11 +33,9 @@ async fn r11_2_a_file_of_an_older_schema_keeps_its_jobs() {
         assert_eq!(upgraded.status().await.unwrap().stored, wanted);
         assert_exact(&connection(&older.path));
         assert_eq!(all_jobs(&upgraded).await, as_of(version, &jobs), "from version {version}");
-        assert_eq!(
-            figures(&upgraded).await.totals,
-            figures(&store).await.totals,
-            "from version {version}"
-        );
+        // What failed before version 9 was not counted.
+        let totals = Totals { failed: 0, ..figures(&store).await.totals };
+        assert_eq!(figures(&upgraded).await.totals, totals, "from version {version}");
         serve(&upgraded, &running).await;
         assert_exact(&connection(&older.path));
         upgraded.close().await.unwrap();
@@ -119,6 +118,7 @@ fn make_older(conn: &Connection, version: u32, sql: &str, newer: &File) {
         5 => include_str!("../../../queuekit-sqlite/migrations/0006_cancels.sql"),
         6 => include_str!("../../../queuekit-sqlite/migrations/0007_releases.sql"),
         7 => include_str!("../../../queuekit-sqlite/migrations/0008_error_groups.sql"),
+        8 => include_str!("../../../queuekit-sqlite/migrations/0009_history.sql"),
         _ => panic!("schema version {version} is new: say here which migration comes after it"),
     };
     let (before, _) = sql.split_once(next).expect("the migration is one of all");

@@ -58,6 +58,7 @@ impl Step<'_> {
         }
         self.execute(LANES_OF_QUEUE_DELETE, [id])?;
         self.execute(ERROR_GROUPS_DELETE, [id])?;
+        self.execute(HISTORY_RECORDED_DELETE, [id])?;
         self.execute(QUEUE_DELETE, [id])?;
         self.forget(at);
         Ok(Some(true))

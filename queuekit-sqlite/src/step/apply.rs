@@ -43,7 +43,10 @@ impl Step<'_> {
                 self.enter(queue, record, &mut lane)?;
                 record.write(self.conn).map_err(crate::error::failed)?;
             }
-            None => self.delete(record)?,
+            None => {
+                self.delete(record)?;
+                self.queues[queue].total_removed += 1;
+            }
         }
         if let Some(lane) = &mut lane {
             self.refresh(lane)?;

@@ -26,6 +26,10 @@ impl Step<'_> {
         failed: bool,
         error: &str,
     ) -> Result<()> {
+        if failed {
+            let queue = self.queue_of(record)?;
+            self.queues[queue].total_failed += 1;
+        }
         // The kind of an unreadable job may be unreadable too.
         let (Some(delta), Ok(kind)) =
             (GroupDelta::of(transition, failed, record.id), Kind::new(&record.kind))

@@ -10,6 +10,7 @@ mod audit;
 mod enqueue;
 mod error_groups;
 mod fair;
+mod history;
 mod idempotency;
 mod leases;
 mod outbox;
@@ -105,6 +106,8 @@ impl<'c> Step<'c> {
                 ends,
                 queue.total_dead,
                 queue.total_cancelled,
+                queue.total_failed,
+                queue.total_removed,
             ];
             self.execute(QUEUE_COUNT_UP, counters)?;
         }
@@ -159,6 +162,8 @@ impl<'c> Step<'c> {
             corrupt: 0,
             total_dead: 0,
             total_cancelled: 0,
+            total_failed: 0,
+            total_removed: 0,
             ends,
             ends_changed: false,
             changed: false,

@@ -23,6 +23,9 @@ pub(crate) struct QueueRow {
     /// How many jobs have died and been cancelled since the queue was created.
     pub(crate) total_dead: i64,
     pub(crate) total_cancelled: i64,
+    /// How many attempts have failed, and how many jobs are no longer stored, likewise.
+    pub(crate) total_failed: i64,
+    pub(crate) total_removed: i64,
     pub(crate) ends: Ends,
     pub(crate) ends_changed: bool,
     /// Whether the counters differ from the stored ones.
@@ -33,7 +36,7 @@ columns! {
     pub(crate) struct QueueColumns {
         id, name, settings, pending, running, completed, dead, cancelled, completed_size,
         dead_size, cancelled_size, last_seq, last_end_seq, last_turn, corrupt, last_ended,
-        total_dead, total_cancelled,
+        total_dead, total_cancelled, total_failed, total_removed,
     }
 }
 
@@ -61,6 +64,8 @@ impl QueueRow {
             ends: Ends::from_bytes(row.get_ref(at.last_ended)?.as_blob()?),
             total_dead: count(at.total_dead)?,
             total_cancelled: count(at.total_cancelled)?,
+            total_failed: count(at.total_failed)?,
+            total_removed: count(at.total_removed)?,
             ends_changed: false,
             changed: false,
         }))
@@ -72,7 +77,10 @@ impl QueueRow {
 
     pub(crate) fn totals(&self) -> Totals {
         let ended = unsigned(self.last_end_seq);
-        Totals::of_ends(ended, unsigned(self.total_dead), unsigned(self.total_cancelled))
+        let ends =
+            Totals::of_ends(ended, unsigned(self.total_dead), unsigned(self.total_cancelled));
+        let enqueued = self.counts.iter().sum::<i64>() + self.total_removed;
+        Totals { enqueued: unsigned(enqueued), failed: unsigned(self.total_failed), ..ends }
     }
 
     pub(crate) fn is_fair(&self) -> bool {

@@ -1,0 +1,9 @@
+-- Purpose: removes old rows of a resolution.
+-- Parameters: 1 resolution, 2 the rows begin before, 3 how many at most.
+-- Index: the primary key.
+-- Locks: runs inside a step.
+DELETE FROM queuekit_history_totals
+WHERE (resolution, at, queue) IN (
+    SELECT resolution, at, queue FROM queuekit_history_totals
+    WHERE resolution = ?1 AND at < ?2 LIMIT ?3
+);
