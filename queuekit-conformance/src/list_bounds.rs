@@ -10,6 +10,15 @@ macro_rules! __with_bounds {
 
             $($others)*
 
+            search {
+                r8_8_an_id_is_found_by_its_first_digits
+                r8_8_metadata_is_found_by_name_and_value
+                r8_8_a_payload_is_found_by_a_scalar_in_it
+                [Admin Outbox] r8_8_a_delivery_is_found_by_the_data_of_its_event
+                r8_8_each_match_comes_once
+                r8_8_a_page_says_what_it_looked_at
+            }
+
             answer_bytes {
                 r8_9_a_page_of_jobs_ends_at_its_bytes
                 r8_9_the_failures_of_jobs_count

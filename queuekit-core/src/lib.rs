@@ -24,6 +24,7 @@ pub mod event;
 pub mod history;
 mod job;
 mod json;
+mod json_path;
 pub mod lifecycle;
 pub mod limits;
 mod measured;

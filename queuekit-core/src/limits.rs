@@ -50,6 +50,14 @@ pub const LOG_LINES_KEPT: usize = 100;
 pub const LOG_LINE_BYTES: usize = 1024;
 /// Most jobs on one page of a listing (R8.2).
 pub const PAGE_JOBS: usize = 1000;
+/// Most jobs that a page of a listing looks at, whether they match or not (R8.8).
+pub const PAGE_EXAMINED: usize = 10_000;
+/// Most bytes of jobs that a page looks into, if its filter has terms on their content (R8.8).
+pub const SEARCH_BYTES: usize = 64 * 1024 * 1024;
+/// Longest name and value of such a term, in bytes.
+pub const TERM_BYTES: usize = 1024;
+/// Most segments of a path in a payload.
+pub const TERM_SEGMENTS: usize = 16;
 /// Most bytes of one answer that holds payloads, unless its first item has more (R8.9).
 pub const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Deepest nesting of JSON that is shown as JSON, and not in base64.

@@ -95,13 +95,15 @@ impl Backend for PostgresStore {
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
-        let position = read::position(filter).map_err(|error| error.during("list_jobs"))?;
-        let input = (filter, position);
-        let page =
+        let page = async |filter: JobFilter| {
+            let position = read::position(&filter).map_err(|error| error.during("list_jobs"))?;
+            let input = (filter, position);
             self.call("list_jobs", Call::Repeatable, input, |(filter, position), session| {
                 Box::pin(read::jobs(session, filter, position.as_ref()))
-            });
-        page.await
+            })
+            .await
+        };
+        search(filter, page).await
     }
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {

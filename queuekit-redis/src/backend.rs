@@ -78,7 +78,7 @@ impl Backend for RedisStore {
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
-        self.jobs_shown(filter).await
+        search(filter, async |filter| self.jobs_shown(&filter).await).await
     }
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {

@@ -61,8 +61,7 @@ impl Backend for SqliteStore {
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
-        let filter = filter.clone();
-        self.read("list_jobs", move |step| step.list_jobs(&filter)).await
+        search(filter, |filter| self.read("list_jobs", move |step| step.list_jobs(&filter))).await
     }
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {

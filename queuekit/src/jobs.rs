@@ -17,7 +17,9 @@
 //! ```
 
 #[doc(inline)]
-pub use queuekit_core::backend::{JobErrors, Listed};
+pub use queuekit_core::backend::{
+    Examined, IdPrefix, JobErrors, Listed, MetadataTerm, PayloadTerm,
+};
 #[doc(inline)]
 pub use queuekit_core::capability::{CancelOutcome, Why, WhyFacts};
 #[doc(inline)]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use queuekit_core::backend::Examined;
 use queuekit_core::{
     Backend, EnqueueOutcome, Job, JobDraft, JobFilter, JobId, NewJob, Page, PageSize, Priority,
     Reserve, Reserved, Result,
@@ -108,6 +109,7 @@ impl Layer for PagesByOffset {
         let all = self.all(filter).await?;
         let end = offset.saturating_add(filter.limit.get());
         Ok(Page {
+            examined: Examined::of(filter),
             next: (end < all.len()).then(|| filter.cursor_at(&end.to_be_bytes())),
             items: all.into_iter().skip(offset).take(filter.limit.get()).collect(),
         })

@@ -40,6 +40,7 @@ pub mod reserve;
 pub mod retention;
 pub mod run_history;
 pub mod schedules;
+pub mod search;
 pub mod states;
 pub mod time;
 pub mod time_bounds;

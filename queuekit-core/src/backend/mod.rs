@@ -3,12 +3,15 @@
 
 mod answer_bytes;
 mod capabilities;
+mod content;
 mod enqueue;
+mod examined;
 mod ext;
 mod filter;
 mod lease;
 mod pagination;
 mod reserve;
+mod search;
 mod settle;
 mod shared;
 mod time_range;
@@ -20,13 +23,16 @@ use async_trait::async_trait;
 
 pub use answer_bytes::AnswerBytes;
 pub use capabilities::Capabilities;
+pub use content::{IdPrefix, MetadataTerm, PayloadTerm};
 pub use enqueue::EnqueueOutcome;
+pub use examined::Examined;
 pub use ext::BackendExt;
 pub(crate) use ext::{enqueued, only};
 pub use filter::{JobErrors, JobFilter, Listed};
 pub use lease::{Lease, LeaseToken, LeaseTtl, Nonce};
 pub use pagination::{Cursor, Page, PageSize, QueuePage};
 pub use reserve::{Division, Queues, Reserve, Reserved, Taken};
+pub use search::search;
 pub use settle::{
     Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Nack, NackKind, NackOutcome,
 };

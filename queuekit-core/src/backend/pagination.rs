@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::Examined;
 use crate::error::{Error, Result};
 use crate::limits::PAGE_JOBS;
 use crate::names::QueueName;
@@ -72,13 +73,21 @@ impl FromStr for Cursor {
 }
 
 /// One page of a listing.
-// Exhaustive: a page is its items and where the next begins.
+// Exhaustive: a page is its items, where the next begins, and what it took.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page<T> {
     /// May be short or empty though more pages follow.
     pub items: Vec<T>,
     /// Where the next page begins; none at the end.
     pub next: Option<Cursor>,
+    /// What it has looked at, whether it is on the page or not.
+    pub examined: Examined,
+}
+
+impl<T> Default for Page<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), next: None, examined: Examined::default() }
+    }
 }
 
 /// One page of queues.

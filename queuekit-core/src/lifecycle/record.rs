@@ -227,6 +227,7 @@ impl Record {
     /// Whether a listing shows it.
     pub fn is_listed_by(&self, filter: &JobFilter, status: Status) -> bool {
         let listed = Listed {
+            id: self.id,
             status,
             kind: self.kind.as_str(),
             partition_key: self.partition_key.as_ref().map(|key| key.as_str()),

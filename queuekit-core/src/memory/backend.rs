@@ -63,7 +63,10 @@ impl Backend for MemoryStore {
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
-        self.step(Operation::ListJobs, |tables| tables.list_jobs(filter))
+        search(filter, async |filter| {
+            self.step(Operation::ListJobs, |tables| tables.list_jobs(&filter))
+        })
+        .await
     }
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {

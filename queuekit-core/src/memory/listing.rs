@@ -7,16 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::queue::QueueTable;
 use super::tables::Tables;
-use crate::backend::{AnswerBytes, JobFilter, Page};
+use crate::backend::{AnswerBytes, Examined, JobFilter, Page};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId, State, Status, StatusSet};
 use crate::lifecycle::Record;
+use crate::limits::PAGE_EXAMINED;
 use crate::names::{PartitionKey, QueueName};
 use crate::queue::Order;
-
-/// The most jobs that a page examines, whether they match or not.
-const EXAMINED: usize = 10_000;
 
 /// Where a page ended: the last job that it examined, by its place in its section.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,8 +39,8 @@ type Entries<'a> = Box<dyn Iterator<Item = (Place, JobId)> + 'a>;
 impl Tables {
     pub(super) fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
         let position = filter.position()?.map(position_of).transpose()?;
-        let mut page = Page { items: Vec::new(), next: None };
-        let (mut examined, mut bytes) = (0, AnswerBytes::default());
+        let mut page = Page { examined: Examined::of(filter), ..Page::default() };
+        let mut bytes = AnswerBytes::default();
         let mut last = None;
         let mut frontiers = Frontiers::default();
         for (name, queue) in self.queues_from(filter, position.as_ref()) {
@@ -54,20 +52,22 @@ impl Tables {
                 }
                 let after = after.filter(|after| after.section == section);
                 for (place, id) in queue.section(statuses, after.map(|after| &after.place)) {
-                    examined += 1;
+                    page.examined.look();
                     if let Some(record) = self.jobs.get(&id) {
                         let status = self.status(record, queue, &mut frontiers);
-                        if statuses.contains(status) && record.is_listed_by(filter, status) {
-                            let job = record.view(status, self.now);
-                            if bytes.admit(job.bytes()) {
-                                page.items.push(job);
+                        if statuses.contains(status) {
+                            let matches = record.is_listed_by(filter, status);
+                            let job = matches.then(|| record.view(status, self.now));
+                            if job.as_ref().is_none_or(|job| bytes.admit(job.bytes())) {
+                                page.examined.saw(id);
+                                page.items.extend(job);
                             }
                         }
                     }
                     if !bytes.is_full() {
                         last = Some(Position { queue: name.clone(), section, place });
                     }
-                    let is_long = page.items.len() == filter.limit.get() || examined == EXAMINED;
+                    let is_long = page.items.len() == filter.limit.get() || page.examined.is_full();
                     if is_long || bytes.is_full() {
                         let position = serde_json::to_vec(&last).map_err(unreadable)?;
                         page.next = Some(filter.cursor_at(&position));
@@ -234,6 +234,6 @@ pub(super) fn jobs_before(queue: &QueueTable, record: &Record, now: Timestamp) -
         let due = jobs.keys().take_while(|(at, _)| *at <= now);
         due.map(move |(at, seq)| (level as u8, *at, *seq))
     });
-    let before = due.take(EXAMINED).take_while(|each| *each < place).count();
-    (before < EXAMINED).then_some(before as u64)
+    let before = due.take(PAGE_EXAMINED).take_while(|each| *each < place).count();
+    (before < PAGE_EXAMINED).then_some(before as u64)
 }

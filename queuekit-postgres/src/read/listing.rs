@@ -1,6 +1,6 @@
 //! Reading jobs, page by page (contract R8.2).
 
-use queuekit_core::backend::{AnswerBytes, JobErrors, Listed};
+use queuekit_core::backend::{AnswerBytes, Examined, JobErrors, Listed};
 use queuekit_core::{
     Error, ErrorKind, Job, JobFilter, JobId, Page, QueueName, Result, State, Status, StatusSet,
 };
@@ -18,8 +18,6 @@ use crate::session::Session;
 use crate::statements::Sql;
 use crate::step::Change;
 
-/// The most jobs that one page looks at, whether they match or not.
-const EXAMINED: usize = 10_000;
 /// Entries of an index that are read at once.
 const SLICE: usize = 500;
 
@@ -57,7 +55,7 @@ struct Entry<'q> {
 struct Pager<'f> {
     filter: &'f JobFilter,
     items: Vec<Job>,
-    examined: usize,
+    examined: Examined,
     bytes: AnswerBytes,
     /// The last job that it looked at, and that does not have to come again.
     last: Option<Position>,
@@ -74,7 +72,7 @@ pub(crate) async fn jobs(
     let mut pager = Pager {
         filter,
         items: Vec::new(),
-        examined: 0,
+        examined: Examined::of(filter),
         bytes: AnswerBytes::default(),
         last: None,
         frontiers: Frontiers::default(),
@@ -86,7 +84,8 @@ pub(crate) async fn jobs(
         end => end,
     };
     let bytes = end.map(|end| serde_json::to_vec(&end)).transpose().map_err(unwritable)?;
-    Ok(Page { items: pager.items, next: bytes.map(|bytes| filter.cursor_at(&bytes)) })
+    let next = bytes.map(|bytes| filter.cursor_at(&bytes));
+    Ok(Page { items: pager.items, next, examined: pager.examined })
 }
 
 /// The queues that the page may look into, and one more.
@@ -181,20 +180,23 @@ impl Pager<'_> {
         let change = Change::read(session, ids).await?;
         let records = || entries.iter().filter_map(|entry| change.record(entry.id));
         self.frontiers.learn(session, records()).await?;
-        let mut shown = Vec::new();
+        let (mut seen, mut shown) = (Vec::new(), Vec::new());
         let mut is_full = false;
         let mut looked_at = entries.len();
         for (at, Entry { queue, section, id, .. }) in entries.iter().enumerate() {
-            self.examined += 1;
+            self.examined.look();
             if let Some(record) = change.record(*id) {
                 let status = self.frontiers.status(record, change.now);
                 let is_here = StatusSet::SECTIONS[*section].contains(status);
+                if is_here {
+                    seen.push((at, *id));
+                }
                 if is_here && self.matches(record, status) {
                     shown.push((at, (record, status, queue.name.clone())));
                 }
             }
             is_full = self.items.len() + shown.len() == self.filter.limit.get()
-                || self.examined == EXAMINED;
+                || self.examined.is_full();
             if is_full {
                 looked_at = at + 1;
                 break;
@@ -212,6 +214,7 @@ impl Pager<'_> {
             let shown = shown.into_iter().map(|(_, job)| job).collect();
             self.items.extend(views(session, change.now, shown).await?);
         }
+        seen.iter().filter(|(at, _)| *at < looked_at).for_each(|(_, id)| self.examined.saw(*id));
         if let Some(Entry { queue, section, place, .. }) = entries[..looked_at].last() {
             let (queue, place) = (queue.name.clone(), Some(place.clone()));
             self.last = Some(Position { queue, section: *section, place });
@@ -221,6 +224,7 @@ impl Pager<'_> {
 
     fn matches(&self, record: &Record, status: Status) -> bool {
         let listed = Listed {
+            id: record.id,
             status,
             kind: &record.kind,
             partition_key: record.partition_key(),

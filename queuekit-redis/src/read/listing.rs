@@ -5,8 +5,8 @@ use std::mem::take;
 use std::ops::Bound;
 use std::time::{Duration, Instant};
 
-use queuekit_core::backend::{AnswerBytes, JobErrors, Listed};
-use queuekit_core::{Job, JobFilter, JobId, Page, QueueName, Result, StatusSet, Timestamp};
+use queuekit_core::backend::{AnswerBytes, Examined, JobErrors, Listed};
+use queuekit_core::{Cursor, Job, JobFilter, JobId, Page, QueueName, Result, StatusSet, Timestamp};
 
 use super::position::{Position, section_name};
 use crate::RedisStore;
@@ -15,8 +15,6 @@ use crate::error::unreadable;
 use crate::repeat::Call;
 use crate::scripts::Lua;
 
-/// The most jobs that one page looks at, whether they match or not.
-const EXAMINED: usize = 10_000;
 /// The most jobs that one script reads.
 const SLICE: usize = 200;
 /// The most scripts that one page runs. Each section of each queue takes at least one, so this
@@ -45,7 +43,7 @@ struct Pager<'f> {
     store: &'f RedisStore,
     filter: &'f JobFilter,
     items: Vec<Job>,
-    examined: usize,
+    examined: Examined,
     /// How many scripts it has run.
     scripts: usize,
     bytes: AnswerBytes,
@@ -64,7 +62,7 @@ impl RedisStore {
             store: self,
             filter,
             items: Vec::new(),
-            examined: 0,
+            examined: Examined::of(filter),
             scripts: 0,
             bytes: AnswerBytes::default(),
             begun: Instant::now(),
@@ -90,11 +88,11 @@ impl RedisStore {
                 let after = after.map(|after| after.place.clone()).unwrap_or_default();
                 if let Some(place) = pager.section(&queue, statuses, after).await? {
                     let bytes = Position { queue, section, place }.write()?;
-                    return Ok(Page { items: pager.items, next: Some(filter.cursor_at(&bytes)) });
+                    return Ok(pager.page(Some(filter.cursor_at(&bytes))));
                 }
             }
         }
-        Ok(Page { items: pager.items, next: None })
+        Ok(pager.page(None))
     }
 
     async fn slice(
@@ -137,14 +135,16 @@ impl Pager<'_> {
             if self.is_late() {
                 return Ok(Some(after));
             }
-            let most = SLICE.min(EXAMINED - self.examined);
+            let most = SLICE.min(self.examined.left());
             let left = self.time_left();
             let slice = self.store.slice(left, queue, statuses, after.clone(), most).await?;
             self.scripts += 1;
             let (mut matching, mut left_out) = (Vec::new(), 0);
             for head in slice.jobs {
-                self.examined += 1;
-                if let Some(job) = head.job.filter(|job| self.wants(statuses, job)) {
+                self.examined.look();
+                let job = head.job.filter(|job| statuses.contains(job.status));
+                let id = job.as_ref().map(|job| job.id);
+                if let Some(job) = job.filter(|job| self.matches(job)) {
                     let of_head = usize::try_from(head.left_out).unwrap_or(usize::MAX);
                     if !self.bytes.admit(job.bytes().saturating_add(of_head)) {
                         self.add(queue, statuses, matching).await?;
@@ -153,8 +153,9 @@ impl Pager<'_> {
                     left_out += head.left_out;
                     matching.push((job, head.left_out > 0));
                 }
+                id.into_iter().for_each(|id| self.examined.saw(id));
                 let found = self.items.len() + matching.len();
-                let is_long = found == self.filter.limit.get() || self.examined == EXAMINED;
+                let is_long = found == self.filter.limit.get() || self.examined.is_full();
                 if is_long || left_out >= SCRIPT_BYTES {
                     self.add(queue, statuses, take(&mut matching)).await?;
                     left_out = 0;
@@ -196,8 +197,12 @@ impl Pager<'_> {
         Ok(())
     }
 
+    fn page(self, next: Option<Cursor>) -> Page<Job> {
+        Page { items: self.items, next, examined: self.examined }
+    }
+
     fn is_full(&self) -> bool {
-        self.items.len() == self.filter.limit.get() || self.examined == EXAMINED
+        self.items.len() == self.filter.limit.get() || self.examined.is_full()
     }
 
     /// Whether the page has looked at enough, or half of the call's time is over: then the next
@@ -219,6 +224,7 @@ impl Pager<'_> {
 
     fn matches(&self, job: &Job) -> bool {
         let listed = Listed {
+            id: job.id,
             status: job.status,
             kind: job.kind.as_str(),
             partition_key: job.partition_key.as_ref().map(|key| key.as_str()),

@@ -80,6 +80,9 @@ pub(super) struct Force {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct JobQuery {
+    /// Only jobs whose id begins with these hexadecimal digits.
+    #[param(pattern = "^[0-9A-Fa-f-]{2,36}$")]
+    pub(super) id: Option<String>,
     /// Only jobs in this queue.
     #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(super) queue: Option<String>,
@@ -101,6 +104,12 @@ pub(super) struct JobQuery {
     /// Only dead jobs of the error group with this id.
     #[param(pattern = "^[0-9a-f]{16}$")]
     pub(super) group: Option<String>,
+    /// Only jobs whose metadata has this value: `NAME:VALUE`.
+    #[param(example = "tenant:acme")]
+    pub(super) metadata: Option<String>,
+    /// Only jobs whose payload is JSON with a scalar of this text: `PATH:VALUE`.
+    #[param(example = "user.id:7")]
+    pub(super) payload: Option<String>,
     /// Only jobs enqueued at this time or later.
     #[param(value_type = Option<String>, format = DateTime)]
     pub(super) created_from: Option<Time>,
@@ -126,6 +135,7 @@ impl JobQuery {
         let (limit, cursor) = (self.limit, self.cursor.as_deref().map(str::parse).transpose()?);
         let body = FilterBody {
             all: false,
+            id: self.id,
             queue: self.queue,
             status: self.status,
             kind: self.kind,
@@ -133,6 +143,8 @@ impl JobQuery {
             worker: self.worker,
             error: self.error,
             group: self.group,
+            metadata: self.metadata,
+            payload: self.payload,
             created_from: self.created_from,
             created_to: self.created_to,
             finished_from: self.finished_from,

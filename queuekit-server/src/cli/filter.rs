@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use anyhow::Result;
-use queuekit::jobs::{GroupId, Kind, PartitionKey, StatusSet};
+use queuekit::jobs::{GroupId, IdPrefix, Kind, MetadataTerm, PartitionKey, PayloadTerm, StatusSet};
 use queuekit::workers::WorkerId;
 use queuekit::{QueueName, Status};
 
@@ -23,6 +23,9 @@ A filter is NAME:VALUE. Several are separated by spaces, and a job must match al
   worker:mailer-1      held, or last held, by this worker
   error:timeout        dead or failed with an error that contains this text; error:\"timed out\"
   group:3f1c9a2b77d0e415  dead of an error of this group, as `errors list` shows it
+  id:0199c3            with an id that begins with these digits
+  meta.tenant:acme     with this value in its metadata
+  payload.user.id:7    with this text at this path of its JSON payload; to.0 is the first of a list
   older:1h             enqueued more than 1 h ago, or before a time: older:2027-01-31T12:00:00Z
   newer:2d             enqueued less than 2 days ago, or since a time
   ended:1h             ended more than 1 h ago, or before a time";
@@ -31,8 +34,21 @@ A filter is NAME:VALUE. Several are separated by spaces, and a job must match al
 pub(crate) const SEE_FILTERS: &str = "\
 See `queuekit job list --help` for filters. Try one with --dry-run first.";
 
-const NAMES: [&str; 10] =
-    ["queue", "status", "kind", "key", "worker", "error", "group", "older", "newer", "ended"];
+const NAMES: [&str; 13] = [
+    "queue",
+    "status",
+    "kind",
+    "key",
+    "worker",
+    "error",
+    "group",
+    "id",
+    "meta.NAME",
+    "payload.PATH",
+    "older",
+    "newer",
+    "ended",
+];
 
 /// Checks one word of a command line, before any store is opened.
 ///
@@ -95,10 +111,21 @@ impl FilterBody {
             "worker" => set(&mut self.worker, checked::<WorkerId>(term, value)?),
             "error" => set(&mut self.error, some_text(term, value)?),
             "group" => set(&mut self.group, group(term, value)?),
+            "id" => set(&mut self.id, checked::<IdPrefix>(term, value)?),
             "older" => set(&mut self.created_to, instant(term, &value)?),
             "newer" => set(&mut self.created_from, instant(term, &value)?),
             "ended" => set(&mut self.finished_to, instant(term, &value)?),
-            _ => return Err(unknown(name)),
+            _ => match name.split_once('.') {
+                Some(("meta", name)) => {
+                    let term_of = format!("{name}:{value}");
+                    set(&mut self.metadata, checked::<MetadataTerm>(term, term_of)?)
+                }
+                Some(("payload", path)) => {
+                    let term_of = format!("{path}:{value}");
+                    set(&mut self.payload, checked::<PayloadTerm>(term, term_of)?)
+                }
+                _ => return Err(unknown(name)),
+            },
         };
         if !is_new {
             let told =
@@ -215,6 +242,14 @@ mod tests {
     }
 
     #[test]
+    fn r8_8_terms_on_content_name_what_they_compare() {
+        let filter = FilterBody::read(["id:0199c3 meta.a.b:c:d payload.user.id:7"]).unwrap();
+        assert_eq!(filter.id.as_deref(), Some("0199c3"));
+        assert_eq!(filter.metadata.as_deref(), Some("a.b:c:d"));
+        assert_eq!(filter.payload.as_deref(), Some("user.id:7"));
+    }
+
+    #[test]
     fn times_are_absolute_at_once() {
         let filter = FilterBody::read(["older:2027-01-31T12:00:00+01:00 newer:1h"]).unwrap();
         let to: jiff::Timestamp = "2027-01-31T11:00:00Z".parse().unwrap();
@@ -236,6 +271,10 @@ mod tests {
             ("status:dead status:failed", "status:a,b"),
             ("queue:a/b", "queue must be"),
             ("error:", "has no text"),
+            ("id:xyz", "id must be"),
+            ("payload.a..b:1", "payload must be"),
+            ("payload:1", "payload.PATH"),
+            ("meta.a:1 meta.b:2", "given twice"),
             ("error:\" \"", "has no text"),
         ] {
             let error = refused(words);

@@ -17,6 +17,10 @@ pub(crate) struct FilterBody {
     /// Every job of every queue; must be the only field.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) all: bool,
+    /// Only jobs whose id begins with these hexadecimal digits.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[0-9A-Fa-f-]{2,36}$")]
+    pub(crate) id: Option<String>,
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(crate) queue: Option<String>,
@@ -45,6 +49,14 @@ pub(crate) struct FilterBody {
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[0-9a-f]{16}$")]
     pub(crate) group: Option<String>,
+    /// Only jobs whose metadata has this value: `NAME:VALUE`.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(example = "tenant:acme")]
+    pub(crate) metadata: Option<String>,
+    /// Only jobs whose payload is JSON with a scalar of this text: `PATH:VALUE`.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(example = "user.id:7")]
+    pub(crate) payload: Option<String>,
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) created_from: Option<Time>,
@@ -84,6 +96,9 @@ impl FilterBody {
         cursor: Option<Cursor>,
     ) -> queuekit::Result<JobFilter> {
         let mut filter = JobFilter::default().after(cursor);
+        filter.id = self.id.map(TryInto::try_into).transpose()?;
+        filter.metadata = self.metadata.map(TryInto::try_into).transpose()?;
+        filter.payload = self.payload.map(TryInto::try_into).transpose()?;
         filter.queue = self.queue.map(QueueName::new).transpose()?;
         filter.kind = self.kind.map(Kind::new).transpose()?;
         filter.partition_key = self.partition_key.map(TryInto::try_into).transpose()?;

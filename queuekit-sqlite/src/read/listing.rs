@@ -1,6 +1,6 @@
 //! Reading jobs, page by page (contract R8.2).
 
-use queuekit_core::backend::{AnswerBytes, JobErrors, Listed};
+use queuekit_core::backend::{AnswerBytes, Examined, JobErrors, Listed};
 use queuekit_core::{
     Error, ErrorKind, Job, JobFilter, Page, QueueName, Result, State, Status, StatusSet,
 };
@@ -13,8 +13,6 @@ use crate::row::{PLAIN, Record};
 use crate::statements::*;
 use crate::step::{QueueRow, Step};
 
-/// The most jobs that one page looks at, whether they match or not.
-const EXAMINED: usize = 10_000;
 /// Entries of an index that are read at once.
 const SLICE: usize = 500;
 
@@ -44,7 +42,7 @@ enum Place {
 struct Pager<'f> {
     filter: &'f JobFilter,
     items: Vec<Job>,
-    examined: usize,
+    examined: Examined,
     bytes: AnswerBytes,
     /// The last job that it looked at, and that does not have to come again.
     last: Option<Position>,
@@ -63,7 +61,7 @@ impl Step<'_> {
         let mut pager = Pager {
             filter,
             items: Vec::new(),
-            examined: 0,
+            examined: Examined::of(filter),
             bytes: AnswerBytes::default(),
             last: None,
             frontiers: Frontiers::default(),
@@ -115,15 +113,18 @@ impl Step<'_> {
             let slice = self.slice(queue, statuses, after.as_ref())?;
             let is_last = slice.len() < SLICE;
             for (key, place) in slice {
-                pager.examined += 1;
+                pager.examined.look();
                 if let Some(record) = self.job_of_key(key)? {
                     let status = self.status(&record, &mut pager.frontiers)?;
-                    if statuses.contains(status) && self.matches(pager.filter, &record, status)? {
-                        let job = self.view(&record, status)?;
-                        if !pager.bytes.admit(job.bytes()) {
-                            return Ok(true);
+                    if statuses.contains(status) {
+                        if self.matches(pager.filter, &record, status)? {
+                            let job = self.view(&record, status)?;
+                            if !pager.bytes.admit(job.bytes()) {
+                                return Ok(true);
+                            }
+                            pager.items.push(job);
                         }
-                        pager.items.push(job);
+                        pager.examined.saw(record.id);
                     }
                 }
                 let (queue, place) = (queue.name.clone(), place);
@@ -204,6 +205,7 @@ impl Step<'_> {
 
     fn matches(&self, filter: &JobFilter, record: &Record, status: Status) -> Result<bool> {
         let listed = Listed {
+            id: record.id,
             status,
             kind: &record.kind,
             partition_key: record.partition_key(),
@@ -224,11 +226,12 @@ impl Pager<'_> {
     /// The page, which ended at this position if there is more.
     fn page(self, end: Option<Position>) -> Result<Page<Job>> {
         let bytes = end.map(|end| serde_json::to_vec(&end)).transpose().map_err(unwritable)?;
-        Ok(Page { items: self.items, next: bytes.map(|bytes| self.filter.cursor_at(&bytes)) })
+        let next = bytes.map(|bytes| self.filter.cursor_at(&bytes));
+        Ok(Page { items: self.items, next, examined: self.examined })
     }
 
     fn is_full(&self) -> bool {
-        self.items.len() == self.filter.limit.get() || self.examined == EXAMINED
+        self.items.len() == self.filter.limit.get() || self.examined.is_full()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use queuekit_core::backend::AnswerBytes;
+use queuekit_core::backend::{AnswerBytes, Examined};
 use queuekit_core::lifecycle::Record;
 use queuekit_core::queue::{Count, Ends, HealthInput, Order, health};
 use queuekit_core::{
@@ -12,9 +12,6 @@ use queuekit_core::{
 use serde::{Deserialize, Serialize};
 
 use crate::data::Data;
-
-/// The most jobs that a page examines, whether they match or not.
-const EXAMINED: usize = 10_000;
 
 /// The position of a job in a listing, in the order of R8.2. A cursor is the position of the last
 /// job shown.
@@ -66,10 +63,10 @@ impl Data {
                 self.find(name, filter, after.as_ref(), &mut found);
             }
         }
-        let mut page = Page { items: Vec::new(), next: None };
+        let mut page = Page { examined: Examined::of(filter), ..Page::default() };
         let (mut bytes, mut last) = (AnswerBytes::default(), None);
-        for (examined, (position, (record, status))) in found.into_iter().enumerate() {
-            let is_long = page.items.len() == filter.limit.get() || examined == EXAMINED;
+        for (position, (record, status)) in found {
+            let is_long = page.items.len() == filter.limit.get() || page.examined.is_full();
             let job = record.is_listed_by(filter, status).then(|| record.view(status, self.now));
             if is_long || job.as_ref().is_some_and(|job| !bytes.admit(job.bytes())) {
                 // Names and numbers can always be written.
@@ -77,6 +74,8 @@ impl Data {
                 page.next = Some(filter.cursor_at(&position));
                 break;
             }
+            page.examined.look();
+            page.examined.saw(record.id);
             page.items.extend(job);
             last = Some(position);
         }

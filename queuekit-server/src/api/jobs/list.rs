@@ -3,8 +3,8 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
-use queuekit::Job;
 use queuekit::jobs::{Cursor, JobFilter, Why};
+use queuekit::{Job, JobId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -22,12 +22,26 @@ pub(crate) struct PageBody<'a> {
     /// Cursor of the next page; missing on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
+    examined: ExaminedBody,
+}
+
+/// What the page has looked at, whether it is on the page or not.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Examined)]
+struct ExaminedBody {
+    /// How many jobs.
+    jobs: usize,
+    /// The last of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Uuid)]
+    up_to: Option<JobId>,
 }
 
 /// Lists jobs, a page at a time.
 ///
 /// The order is queue by queue, and in each queue running, ready, failed, scheduled, blocked, dead,
-/// cancelled, completed. A page may be short or empty and still have a cursor.
+/// cancelled, completed. A page may be short or empty and still have a cursor. It looks at no more
+/// than 10,000 jobs, and with `metadata` or `payload` at no more than 64 MiB of them.
 #[utoipa::path(
     get, path = "/v1/jobs", tag = "jobs", security(("key" = [])), params(JobQuery),
     responses((status = 200, description = "A page.", body = PageBody))
@@ -98,7 +112,8 @@ pub(in crate::api) async fn page(
     let page = app.store().list_jobs(&filter).await?;
     let jobs = page.items.iter().filter(|job| caller.sees(job)).collect();
     let cursor = page.next.as_ref().map(Cursor::to_string);
-    let json = serde_json::to_vec(&PageBody { jobs, cursor }).unwrap_or_default();
+    let examined = ExaminedBody { jobs: page.examined.jobs(), up_to: page.examined.up_to() };
+    let json = serde_json::to_vec(&PageBody { jobs, cursor, examined }).unwrap_or_default();
     response_budget::answer(budget, json).await
 }
 

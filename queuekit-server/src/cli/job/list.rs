@@ -40,6 +40,7 @@ Examples:
   queuekit job list status:dead older:1h
   queuekit job list queue:emails error:\"connection refused\" --limit 500
   queuekit job list status:running --json | jq -r .id
+  queuekit job list meta.tenant:acme payload.user.id:7
 
 With --json it prints a line for each job, as GET /v1/jobs/{{id}} answers it."
     )

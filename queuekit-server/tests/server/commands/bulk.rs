@@ -18,7 +18,7 @@ fn three(place: &Place) -> [String; 3] {
     let ids = [
         place.enqueue("mail --queue mails --partition-key ada"),
         place.enqueue("mail --queue mails"),
-        place.enqueue("call --queue calls"),
+        place.enqueue(r#"call --payload {"user":{"id":7}} --queue calls --metadata tenant=acme"#),
     ];
     place.args(&["job", "dead-letter", &ids[1], "--reason", "it timed out twice"]).ok();
     ids
@@ -45,7 +45,10 @@ fn filters_find_what_they_say(place: &Place) {
         (&["status:dead kind:mail"], vec![two.clone()]),
         (&["status:dead,ready", "older:0s"], all.clone()),
         (&["error:\"timed out\""], vec![two]),
-        (&["kind:call"], vec![three]),
+        (&["kind:call"], vec![three.clone()]),
+        (&["meta.tenant:acme", "payload.user.id:7"], vec![three.clone()]),
+        (&["payload.user.id:8"], vec![]),
+        (&[format!("id:{}", &three[..30]).as_str()], vec![three]),
         (&["key:ada"], vec![one]),
         (&["older:1h"], vec![]),
         (&["newer:1h"], all),

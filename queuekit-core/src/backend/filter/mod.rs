@@ -1,13 +1,13 @@
-//! Listing jobs: filters, pages and cursors.
+//! Which jobs to list.
 
-use serde::Serialize;
-use sha2::{Digest, Sha256};
+mod cursor;
 
-use super::{Cursor, PageSize, TimeRange};
+use super::{Cursor, IdPrefix, MetadataTerm, PageSize, PayloadTerm, TimeRange};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result, parsed};
 use crate::error_group::{GroupId, Signature};
-use crate::job::{State, Status, StatusSet};
+use crate::job::{Job, JobId, State, Status, StatusSet};
+use crate::limits::PAGE_EXAMINED;
 use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
 
 /// Which jobs to list (contract R8.2); the default lists all.
@@ -33,6 +33,8 @@ use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct JobFilter {
+    /// Only jobs whose id begins with these digits.
+    pub id: Option<IdPrefix>,
     /// Only jobs of this queue.
     pub queue: Option<QueueName>,
     /// Only jobs with one of these statuses.
@@ -47,6 +49,10 @@ pub struct JobFilter {
     pub error_contains: Option<String>,
     /// Only dead jobs of this error group.
     pub group: Option<GroupId>,
+    /// Only jobs whose metadata has this value.
+    pub metadata: Option<MetadataTerm>,
+    /// Only jobs whose payload has this text at this path.
+    pub payload: Option<PayloadTerm>,
     /// Only jobs enqueued in this range.
     pub created: TimeRange,
     /// Only jobs that ended in this range.
@@ -55,6 +61,8 @@ pub struct JobFilter {
     pub limit: PageSize,
     /// Where the last page ended.
     pub cursor: Option<Cursor>,
+    /// The most jobs that a page looks at; none for as many as it may.
+    examining: Option<usize>,
     /// What the first setter that was given something invalid says.
     refused: Option<Error>,
 }
@@ -101,6 +109,21 @@ impl JobFilter {
                 filter.statuses = State::Dead.into();
             }
         })
+    }
+
+    /// Only jobs whose id begins with these hexadecimal digits; dashes do not count.
+    pub fn id<I: TryInto<IdPrefix, Error: Into<Error>>>(self, prefix: I) -> Self {
+        self.try_set(prefix, |filter, prefix| filter.id = Some(prefix))
+    }
+
+    /// Only jobs whose metadata has this value of this name: `tenant:acme`.
+    pub fn metadata<M: TryInto<MetadataTerm, Error: Into<Error>>>(self, term: M) -> Self {
+        self.try_set(term, |filter, term| filter.metadata = Some(term))
+    }
+
+    /// Only jobs whose payload is JSON and has a scalar of this text at this path: `user.id:7`.
+    pub fn payload<P: TryInto<PayloadTerm, Error: Into<Error>>>(self, term: P) -> Self {
+        self.try_set(term, |filter, term| filter.payload = Some(term))
     }
 
     /// Only enqueued in this time, such as `yesterday..today` or `yesterday..`.
@@ -157,6 +180,7 @@ impl JobFilter {
         let key = self.partition_key.as_ref().map(|key| key.as_str());
         let worker = self.worker.as_ref().map(|worker| worker.as_str());
         self.statuses.contains(job.status)
+            && self.id.as_ref().is_none_or(|prefix| prefix.matches(job.id))
             && self.kind.as_ref().is_none_or(|kind| kind.as_str() == job.kind)
             && (key.is_none() || job.partition_key == key)
             && (worker.is_none() || job.worker == worker)
@@ -183,100 +207,29 @@ impl JobFilter {
         self.error_contains.is_some() || self.group.is_some()
     }
 
-    /// The cursor of a page of this filter that ended at this position.
-    pub fn cursor_at(&self, position: &[u8]) -> Cursor {
-        let mut bytes = self.fingerprint().to_vec();
-        bytes.extend_from_slice(position);
-        Cursor(bytes)
+    /// Whether the filter matches the metadata and the payload of a job.
+    pub fn admits_content(&self, job: &Job) -> bool {
+        self.metadata.as_ref().is_none_or(|term| term.matches(&job.metadata))
+            && self.payload.as_ref().is_none_or(|term| term.matches(&job.payload))
     }
 
-    /// The position in this filter's cursor, if it has one. A store asks this before it lists.
-    ///
-    /// # Errors
-    /// Those of [`check`](Self::check); `Invalid` if the cursor is of another filter.
-    pub fn position(&self) -> Result<Option<&[u8]>> {
-        self.check()?;
-        let Some(cursor) = &self.cursor else {
-            return Ok(None);
-        };
-        match cursor.0.strip_prefix(&self.fingerprint()) {
-            Some(position) => Ok(Some(position)),
-            None => Err(Error::invalid(
-                "cursor",
-                "the cursor of a page with this filter",
-                "one of another filter; start again without a cursor",
-            )),
-        }
+    /// Whether it asks for the content of a job. A store leaves that to [`search`](super::search).
+    pub fn needs_content(&self) -> bool {
+        self.metadata.is_some() || self.payload.is_some()
     }
 
-    fn fingerprint(&self) -> [u8; 8] {
-        let digest = Sha256::digest(self.encoded());
-        let mut fingerprint = [0; 8];
-        fingerprint.copy_from_slice(&digest[..8]);
-        fingerprint
+    pub(super) fn without_content(&self) -> Self {
+        Self { metadata: None, payload: None, ..self.clone() }
     }
 
-    /// All but limit and cursor: a page may have another size than the one before it.
-    fn encoded(&self) -> Vec<u8> {
-        // Each field by name: what is new has to be put into the encoding.
-        let Self {
-            queue,
-            statuses,
-            kind,
-            partition_key,
-            worker,
-            error_contains,
-            group,
-            created,
-            finished,
-            limit: _,
-            cursor: _,
-            refused: _,
-        } = self;
-        let all = Encoded {
-            queue: queue.as_ref(),
-            statuses: (*statuses != StatusSet::ALL).then(|| statuses.iter().collect()),
-            kind: kind.as_ref(),
-            partition_key: partition_key.as_ref(),
-            worker: worker.as_ref(),
-            error_contains: error_contains.as_deref(),
-            created_from: created.from,
-            created_to: created.to,
-            finished_from: finished.from,
-            finished_to: finished.to,
-            group: group.map(|group| group.to_string()),
-        };
-        // Texts and numbers: they can be written.
-        serde_json::to_vec(&all).unwrap_or_default()
+    pub(super) fn most_examined(&self) -> usize {
+        self.examining.unwrap_or(PAGE_EXAMINED)
     }
-}
 
-/// A filter as its fingerprint reads it, in this order. Parts that it does not filter by are left
-/// out, so that a cursor outlives a version with more parts.
-#[derive(Serialize)]
-struct Encoded<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<&'a QueueName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    statuses: Option<Vec<Status>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'a Kind>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    partition_key: Option<&'a PartitionKey>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    worker: Option<&'a WorkerId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error_contains: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created_from: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created_to: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    finished_from: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    finished_to: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    group: Option<String>,
+    /// A page that looks at no more jobs than this.
+    pub(super) fn examining(self, jobs: usize) -> Self {
+        Self { examining: Some(jobs.min(PAGE_EXAMINED)), ..self }
+    }
 }
 
 /// The facts of a job that a filter compares.
@@ -284,6 +237,7 @@ struct Encoded<'a> {
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "as in `Job`")]
 pub struct Listed<'a> {
+    pub id: JobId,
     pub status: Status,
     pub kind: &'a str,
     pub partition_key: Option<&'a str>,
@@ -306,47 +260,6 @@ pub struct JobErrors<'a> {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-
-    #[test]
-    fn r8_2_a_cursor_is_bound_to_what_its_filter_asks_for() {
-        let at = |ms| Some(Timestamp::from_millis(ms));
-        let filter = JobFilter {
-            queue: Some(QueueName::new("q").unwrap()),
-            statuses: StatusSet::NONE.with(Status::Dead).with(Status::Ready),
-            kind: Some(Kind::new("k").unwrap()),
-            partition_key: Some(PartitionKey::new("p").unwrap()),
-            worker: Some(WorkerId::new("w").unwrap()),
-            error_contains: Some("\"e\"".to_owned()),
-            group: Some("0123456789abcdef".parse().unwrap()),
-            created: TimeRange { from: at(1), to: at(2) },
-            finished: TimeRange { from: at(3), to: at(4) },
-            limit: PageSize::MAX,
-            cursor: Some(Cursor(vec![7])),
-            refused: None,
-        };
-        let built = JobFilter::default()
-            .queue("q")
-            .status(StatusSet::NONE.with(Status::Dead).with(Status::Ready))
-            .kind("k")
-            .partition_key("p")
-            .worker("w")
-            .error_contains("\"e\"")
-            .group("0123456789abcdef")
-            .created(Timestamp::from_millis(1)..Timestamp::from_millis(2))
-            .finished(Timestamp::from_millis(3)..Timestamp::from_millis(4))
-            .limit(1000)
-            .after(filter.cursor.clone());
-        assert_eq!(format!("{built:?}"), format!("{filter:?}"));
-        // Cursors that people hold are of this encoding: it changes with no version.
-        let encoding = concat!(
-            r#"{"queue":"q","statuses":["ready","dead"],"kind":"k","partition_key":"p","#,
-            r#""worker":"w","error_contains":"\"e\"","created_from":1,"created_to":2,"#,
-            r#""finished_from":3,"finished_to":4,"group":"0123456789abcdef"}"#
-        );
-        assert_eq!(String::from_utf8(filter.encoded()).unwrap(), encoding);
-        assert_eq!(JobFilter::default().encoded(), b"{}");
-        assert_eq!(JobFilter::default().cursor_at(b"x").to_string(), "44136fa355b3678a78");
-    }
 
     #[test]
     fn a_filter_remembers_the_first_thing_that_is_invalid() {

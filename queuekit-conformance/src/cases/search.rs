@@ -1,0 +1,144 @@
+//! R8.8: jobs are found by their id, their metadata and their payload, and a page says what it
+//! looked at.
+
+use queuekit_core::{
+    EventDraft, JobDraft, JobFilter, JobId, Kind, Metadata, SubscriptionDraft, Timestamp,
+};
+
+use crate::World;
+use crate::kit::{carrying, default_queue, deliveries_of, draft};
+
+/// The text of large jobs here: some eight of them fill an answer.
+const LARGE: usize = 1024 * 1024 - 100;
+
+/// The ids that a filter finds, page by page, in their order.
+async fn found(world: &dyn World, filter: JobFilter) -> Vec<JobId> {
+    let (mut ids, mut filter) = (Vec::new(), filter);
+    loop {
+        let page = world.page(&filter).await;
+        assert!(page.items.len() <= filter.limit.get(), "{} items", page.items.len());
+        ids.extend(page.items.iter().map(|job| job.id));
+        if page.next.is_none() {
+            return ids;
+        }
+        filter = filter.after(page.next);
+    }
+}
+
+/// R8.8: the first digits of an id find it.
+/// Guard: the prefix is compared with the id that is shown.
+pub async fn r8_8_an_id_is_found_by_its_first_digits(world: &dyn World) {
+    // An id begins with the time at which it was drawn, in ms.
+    let drawn = |ms| JobId::generate(&default_queue(), Timestamp::from_millis(ms));
+    let ids = [0x0199_c3a0_0000, 0x0199_c3a1_0000, 0x0199_c3a1_ffff].map(drawn);
+    for id in ids {
+        world.enqueue(draft().id(id)).await;
+    }
+    let by = |prefix: &str| JobFilter::default().id(prefix);
+    for (prefix, wanted) in [
+        ("0199c3", &ids[..]),
+        ("0199c3a1", &ids[1..]),
+        ("0199C3A1-F", &ids[2..]),
+        (&ids[0].to_string(), &ids[..1]),
+        ("0199c3a2", &[]),
+        (&ids[0].to_string()[24..], &[]),
+    ] {
+        assert_eq!(found(world, by(prefix)).await, wanted, "{prefix}");
+    }
+}
+
+/// R8.8: metadata is found by name and value, as they are.
+/// Guard: the value is compared whole.
+pub async fn r8_8_metadata_is_found_by_name_and_value(world: &dyn World) {
+    let of = |tenant: &str| draft().metadata(Metadata::from([("tenant", tenant), ("n", "1")]));
+    let acme = world.enqueue(of("acme")).await;
+    world.enqueue(of("acme:eu")).await;
+    world.enqueue(draft()).await;
+    let by = |term: &str| JobFilter::default().metadata(term);
+    assert_eq!(found(world, by("tenant:acme")).await, [acme]);
+    assert_eq!(found(world, by("tenant:")).await, []);
+    assert_eq!(found(world, by("n:1")).await.len(), 2);
+    assert_eq!(found(world, by("n:1").metadata("tenant:acme").kind("other")).await, []);
+}
+
+/// R8.8: a payload is found by the text of a scalar in it, in each status that a job can have.
+/// Guard: the path leads to the value, and what is no JSON matches nothing.
+pub async fn r8_8_a_payload_is_found_by_a_scalar_in_it(world: &dyn World) {
+    let payload = |user: &str| carrying(format!(r#"{{"user":{{"id":{user}}},"to":["a","b"]}}"#));
+    let mut ids = Vec::new();
+    for user in ["7", "\"7\"", "7.0", "70", "[7]"] {
+        ids.push(world.enqueue(payload(user)).await);
+    }
+    for other in ["user.id:7", "{", ""] {
+        world.enqueue(carrying(other)).await;
+    }
+    let by = |term: &str| JobFilter::default().payload(term);
+    assert_eq!(found(world, by("user.id:7")).await, ids[..2], "a number and a text");
+    assert_eq!(found(world, by("user.id:7.0")).await, ids[2..3]);
+    assert_eq!(found(world, by("to.1:b")).await, ids);
+    assert_eq!(found(world, by("to:b")).await, []);
+    world.complete(&world.reserve_one().await).await;
+    world.kill(&world.reserve_one().await).await;
+    world.reserve_one().await;
+    for (at, term) in ["user.id:7", "user.id:7", "user.id:7.0"].iter().enumerate() {
+        let status = world.job(ids[at]).await.status;
+        let both = by(term).status(status);
+        assert_eq!(found(world, both).await, ids[at..=at], "one that is {status}");
+    }
+}
+
+/// R8.8: what the event log stores for a delivery is its payload here as everywhere.
+/// Guard: the payload that is compared is the one that is shown.
+pub async fn r8_8_a_delivery_is_found_by_the_data_of_its_event(world: &dyn World) {
+    world.subscribe(SubscriptionDraft::new("mailer", "*")).await;
+    for user in [7, 8] {
+        let data = format!(r#"{{"user":{user},"text":"{}"}}"#, "x".repeat(2000));
+        world.emit(EventDraft::new("order.created", data.into_bytes())).await;
+    }
+    let of = JobFilter::default().queue(deliveries_of("mailer"));
+    assert_eq!(found(world, of.clone().payload("user:7")).await.len(), 1);
+    assert_eq!(found(world, of.payload("user:9")).await, []);
+}
+
+/// R8.2, R8.8: each job that matches comes once, whatever ends the pages: their length, the bytes
+/// of their jobs, or the store.
+/// Guard: a page ends before a job for which it has no room, and the next begins with it.
+pub async fn r8_8_each_match_comes_once(world: &dyn World) {
+    let mut ids = Vec::new();
+    for number in 0..21 {
+        let (third, size) = (number % 3 == 0, [LARGE, 10][number % 2]);
+        let text = "x".repeat(size);
+        let payload = format!(r#"{{"any":1,"third":{third},"text":"{text}"}}"#);
+        ids.push(world.enqueue(carrying(payload)).await);
+    }
+    let thirds: Vec<JobId> = ids.iter().copied().step_by(3).collect();
+    for limit in [1, 2, 3, 1000] {
+        let filter = JobFilter::default().limit(limit);
+        for (term, wanted) in [("third:true", &thirds), ("any:1", &ids), ("any:2", &Vec::new())] {
+            let found = found(world, filter.clone().payload(term)).await;
+            assert_eq!(found, *wanted, "{term}, in pages of {limit}");
+        }
+    }
+}
+
+/// R8.8: a page says how many jobs it looked at, and the last of them.
+/// Guard: each job that a page looks at is counted, whether it matches or not.
+pub async fn r8_8_a_page_says_what_it_looked_at(world: &dyn World) {
+    let of = |kind: &str| JobDraft::new(Kind::new(kind).expect("a kind"), r#"{"n":1}"#);
+    let ids = world.enqueue_all(["a", "b", "a", "b", "a"].map(of)).await;
+    let all = JobFilter::default();
+    for (filter, jobs, up_to) in [
+        (all.clone(), 5, 4),
+        (all.clone().kind("b"), 5, 4),
+        (all.clone().kind("b").limit(1), 2, 1),
+        (all.clone().payload("n:1"), 5, 4),
+        (all.clone().payload("n:2").kind("b"), 5, 4),
+        (all.clone().payload("n:1").limit(3), 3, 2),
+    ] {
+        let page = world.page(&filter).await;
+        let told = (page.examined.jobs(), page.examined.up_to());
+        assert_eq!(told, (jobs, Some(ids[up_to])), "{filter:?}");
+    }
+    let none = world.page(&all.queue("none")).await.examined;
+    assert_eq!((none.jobs(), none.up_to()), (0, None));
+}
