@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use queuekit_core::capability::{
     Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Durability, Emission, ErrorGroups,
     EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, History, Inspect,
-    Leases, Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
-    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
-    Settlement, StoredEvents, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why,
-    WorkerInfo, WorkerPage,
+    Leases, Migration, Migrations, Outbox, PoolUse, Report, ReportOutcome, RescheduleOutcome,
+    RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules,
+    SchemaStatus, Settlement, StoredEvents, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups,
+    Why, WorkerInfo, WorkerPage,
 };
 use queuekit_core::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use queuekit_core::{
@@ -237,6 +237,10 @@ impl<L: Layer> Inspect for Wrapped<L> {
     async fn findings(&self) -> Result<Vec<Finding>> {
         self.0.called("findings");
         self.0.findings().await
+    }
+
+    fn pool(&self) -> Option<PoolUse> {
+        self.0.inspect().pool()
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use metrics::{counter, histogram};
+use metrics::{counter, gauge, histogram};
 
 use crate::backend::*;
 use crate::capability::*;
@@ -14,7 +14,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::error_group::ErrorGroup;
 use crate::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use crate::job::{Job, JobId, NewJob};
-use crate::metrics::{STORE_CALLS, STORE_ERRORS, STORE_ITEMS};
+use crate::metrics::{
+    POOL_CONNECTIONS, POOL_CONNECTIONS_MOST, POOL_WAITING, STORE_CALLS, STORE_ERRORS, STORE_ITEMS,
+};
 use crate::names::{QueueName, WorkerId};
 use crate::queue::{Queue, QueuePatch, QueueSettings};
 
@@ -42,6 +44,20 @@ fn failed(operation: &'static str, error: &Error) {
     counter!(STORE_ERRORS.name, "operation" => operation, "kind" => kind).increment(1);
 }
 
+impl Measured {
+    /// Records how busy the store's connections are, if it has a pool of them.
+    fn record_pool(&self) {
+        let inspect = self.0.capabilities().inspect;
+        let Some(PoolUse { most, used, idle, waiting }) = inspect.and_then(Inspect::pool) else {
+            return;
+        };
+        gauge!(POOL_CONNECTIONS_MOST.name).set(most as f64);
+        gauge!(POOL_CONNECTIONS.name, "state" => "used").set(used as f64);
+        gauge!(POOL_CONNECTIONS.name, "state" => "idle").set(idle as f64);
+        gauge!(POOL_WAITING.name).set(waiting as f64);
+    }
+}
+
 /// The capability of the store behind; it is shown only where the store has it.
 macro_rules! inner {
     ($self:ident, $capability:ident) => {
@@ -57,11 +73,14 @@ fn lacking() -> Error {
 #[deny(clippy::missing_trait_methods)]
 impl Backend for Measured {
     async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
-        measured!("enqueue", jobs, self.0.enqueue(jobs))
+        let answer = measured!("enqueue", jobs, self.0.enqueue(jobs));
+        self.record_pool();
+        answer
     }
 
     async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
         let answer = measured!("reserve", self.0.reserve(request));
+        self.record_pool();
         if let Ok(reserved) = &answer {
             let leases = reserved.leases.len();
             histogram!(STORE_ITEMS.name, "operation" => "reserve").record(leases as f64);
@@ -180,6 +199,7 @@ impl Exchange for Measured {
         let settled = settlement.acks.len() + settlement.nacks.len();
         histogram!(STORE_ITEMS.name, "operation" => "exchange").record(settled as f64);
         let answer = measured!("exchange", inner!(self, exchange).exchange(settlement, request));
+        self.record_pool();
         if let Ok(exchanged) = &answer {
             let leases = exchanged.reserved.leases.len();
             histogram!(STORE_ITEMS.name, "operation" => "exchange_reserve").record(leases as f64);
@@ -249,6 +269,10 @@ impl Inspect for Measured {
 
     async fn findings(&self) -> Result<Vec<Finding>> {
         measured!("findings", inner!(self, inspect).findings())
+    }
+
+    fn pool(&self) -> Option<PoolUse> {
+        self.0.capabilities().inspect.and_then(Inspect::pool)
     }
 }
 

@@ -167,6 +167,26 @@ pub const STORE_ERRORS: Metric = Metric::counter(
     "Calls of the store that failed, by kind of error",
 );
 
+/// Connections of the store's pool.
+pub const POOL_CONNECTIONS: Metric = Metric::gauge(
+    "queuekit_pool_connections",
+    &["state"],
+    "Open connections of the store's pool, by state: used or idle; of Postgres only",
+);
+/// The most connections of the pool.
+pub const POOL_CONNECTIONS_MOST: Metric = Metric::gauge(
+    "queuekit_pool_connections_most",
+    &[],
+    "The most connections that the store's pool opens (pool_size)",
+);
+/// Calls that wait for a connection.
+pub const POOL_WAITING: Metric = Metric::gauge(
+    "queuekit_pool_waiting",
+    &[],
+    "Calls that wait for a connection of the store's pool, as of the last reserve, exchange or \
+     enqueue",
+);
+
 /// Every metric that a client or a worker records.
 pub const METRICS: &[Metric] = &[
     JOBS,
@@ -181,6 +201,9 @@ pub const METRICS: &[Metric] = &[
     STORE_CALLS,
     STORE_ITEMS,
     STORE_ERRORS,
+    POOL_CONNECTIONS,
+    POOL_CONNECTIONS_MOST,
+    POOL_WAITING,
 ];
 
 /// Tells the recorder the units and help texts of [`METRICS`].

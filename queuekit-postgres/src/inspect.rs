@@ -1,7 +1,8 @@
 //! The checks of `doctor`.
 
 use async_trait::async_trait;
-use queuekit_core::capability::{Durability, Fact, Finding, Inspect, Severity};
+use deadpool_postgres::Status;
+use queuekit_core::capability::{Durability, Fact, Finding, Inspect, PoolUse, Severity};
 use queuekit_core::{Error, ErrorKind, Result};
 
 use crate::call::Call;
@@ -112,6 +113,12 @@ impl Inspect for PostgresStore {
         }
         findings.extend(state.iter().flat_map(State::findings));
         Ok(findings)
+    }
+
+    fn pool(&self) -> Option<PoolUse> {
+        let Status { max_size: most, size, available: idle, waiting, .. } =
+            self.shared.pool.status();
+        Some(PoolUse { most, used: size.saturating_sub(idle), idle, waiting })
     }
 }
 

@@ -8,7 +8,7 @@ use queuekit_conformance::kit::{
     TTL, assert_invalid, build, carrying, draft, keyed, kind_of, queue, request, ttl, unique,
 };
 use queuekit_conformance::this_test;
-use queuekit_core::capability::{Admin, CancelOutcome, ExtendOutcome};
+use queuekit_core::capability::{Admin, CancelOutcome, ExtendOutcome, Inspect, PoolUse};
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
     Ack, AckOutcome, Backend, BackendExt, EnqueueOutcome, ErrorKind, Lease, Nack, NackKind,
@@ -221,6 +221,33 @@ async fn r2_9_a_new_queue_is_made_without_holding_up_others() {
     assert_eq!(names, ["fresh"]);
     handle.close().await.unwrap();
     stage.assert_exact().await;
+    stage.end().await;
+}
+
+/// Metrics show it, so that a pool that is too small is found.
+#[tokio::test]
+async fn the_pool_says_how_many_calls_wait_for_a_connection() {
+    let Some((stage, mut client)) = beside(this_test!()).await else { return };
+    let tx = client.transaction().await.unwrap();
+    let _ = stage.store.enqueue_in(&tx, &[build(unique("theirs"))]).await.unwrap();
+    let handle = stage.handle("pool_size=1").await;
+    let pool = || handle.capabilities().inspect.unwrap().pool().unwrap();
+    // The first call waits for the transaction, and the others for its connection.
+    let (same, others) = ([build(unique("theirs"))], [build(draft())]);
+    let waiting = async {
+        while pool() != (PoolUse { most: 1, used: 1, idle: 0, waiting: 2 }) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        tx.rollback().await.unwrap();
+    };
+    let first = handle.enqueue(&same);
+    let asked = request(queue("default"), 1);
+    let (second, third) = (handle.enqueue(&others), handle.reserve(&asked));
+    let calls = async { tokio::join!(first, second, third, waiting) };
+    let (first, second, third, ()) = promptly("the calls", calls).await;
+    assert!(first.is_ok() && second.is_ok() && third.is_ok());
+    assert_eq!(pool(), PoolUse { most: 1, used: 0, idle: 1, waiting: 0 });
+    handle.close().await.unwrap();
     stage.end().await;
 }
 

@@ -33,6 +33,26 @@ pub trait Inspect: Debug + Send + Sync {
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn findings(&self) -> Result<Vec<Finding>>;
+
+    /// How busy the store's connections are now; none if it has no pool of them. It contacts
+    /// nothing.
+    fn pool(&self) -> Option<PoolUse> {
+        None
+    }
+}
+
+/// How busy a pool of connections is.
+// Exhaustive: who records it must record all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolUse {
+    /// The most connections that it opens.
+    pub most: usize,
+    /// Those that a call uses.
+    pub used: usize,
+    /// Those that are open and unused.
+    pub idle: usize,
+    /// Calls that wait for a connection.
+    pub waiting: usize,
 }
 
 /// What an acknowledged write survives, from least to most. "The process" keeps the store: it is

@@ -21,7 +21,7 @@ pub use audit::{Act, AuditEntry, AuditLog};
 pub use error_groups::ErrorGroups;
 pub use exchange::{Exchange, Exchanged, Settlement};
 pub use history::History;
-pub use inspect::{Durability, Fact, Finding, Inspect, Severity};
+pub use inspect::{Durability, Fact, Finding, Inspect, PoolUse, Severity};
 pub use leases::{ExtendOutcome, Leases, Report, ReportOutcome};
 pub use migrations::{Migration, Migrations, SchemaStatus};
 pub(crate) use outbox::emitted;
