@@ -8,7 +8,7 @@ use queuekit_conformance::kit::{
     TTL, assert_invalid, build, carrying, draft, keyed, kind_of, queue, request, ttl, unique,
 };
 use queuekit_conformance::this_test;
-use queuekit_core::capability::{Admin, CancelOutcome, ExtendOutcome, Inspect, PoolUse};
+use queuekit_core::capability::{Admin, CancelOutcome, ExtendOutcome, PoolUse};
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
     Ack, AckOutcome, Backend, BackendExt, EnqueueOutcome, ErrorKind, Lease, Nack, NackKind,
