@@ -76,8 +76,10 @@ impl PostgresStore {
                     }
                     Err(failure) => failure,
                 };
-                let is_answer =
-                    matches!(failure.class, Class::Final | Class::CutOff | Class::Taken);
+                let is_answer = matches!(
+                    failure.class,
+                    Class::Final | Class::Aborted | Class::CutOff | Class::Taken
+                );
                 // Closing the store ends its connections, so this failure only means that it is
                 // closed.
                 if !is_answer && *shared.cut.borrow() {
@@ -85,7 +87,7 @@ impl PostgresStore {
                 }
                 in_doubt |= doubt.load(Ordering::Acquire);
                 let again = match failure.class {
-                    Class::Final | Class::CutOff | Class::Taken => false,
+                    Class::Final | Class::Aborted | Class::CutOff | Class::Taken => false,
                     Class::HeldUp if call == Call::Upkeep => false,
                     Class::Transient | Class::HeldUp | Class::Lost => {
                         call != Call::Once || !in_doubt

@@ -1,6 +1,7 @@
 //! The errors of Postgres in the terms of the contract (R10).
 
 use deadpool_postgres::PoolError;
+use futures_util::future::join;
 use queuekit_core::{Error, ErrorKind};
 use tokio_postgres::error::SqlState;
 
@@ -27,6 +28,8 @@ pub(crate) enum Class {
     MissingPartition,
     /// The id of a job is taken.
     Taken,
+    /// An earlier statement of the transaction failed: that one's error says why.
+    Aborted,
 }
 
 pub(crate) type Outcome<T> = Result<T, Failure>;
@@ -39,6 +42,19 @@ impl Failure {
 
     pub(crate) fn transient(message: &str) -> Self {
         Self { error: Error::new(ErrorKind::Unavailable, message), class: Class::Transient }
+    }
+}
+
+/// Runs two statements of a transaction that are sent together. If the one that the server runs
+/// first fails, the other is refused, so the answer is the error of the first.
+pub(crate) async fn together<A, B>(
+    one: impl Future<Output = Outcome<A>>,
+    other: impl Future<Output = Outcome<B>>,
+) -> Outcome<(A, B)> {
+    match join(one, other).await {
+        (Ok(one), Ok(other)) => Ok((one, other)),
+        (Err(failure), Err(first)) if failure.class == Class::Aborted => Err(first),
+        (Err(failure), _) | (_, Err(failure)) => Err(failure),
     }
 }
 
@@ -123,6 +139,8 @@ fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
         Class::MissingPartition
     } else if *state == SqlState::UNIQUE_VIOLATION && constraint == Some("jobs_pkey") {
         Class::Taken
+    } else if *state == SqlState::IN_FAILED_SQL_TRANSACTION {
+        Class::Aborted
     } else if *state == SqlState::LOCK_NOT_AVAILABLE {
         Class::HeldUp
     } else if TRANSIENT.contains(state) || state.code().starts_with("08") {

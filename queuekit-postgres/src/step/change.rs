@@ -3,14 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use futures_util::future::try_join;
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::{
     ErrorText, GroupDelta, GroupKey, JobId, LeaseToken, ReleaseCause, State, Timestamp,
 };
 use uuid::Uuid;
 
-use crate::error::{Failure, Outcome, unreadable};
+use crate::error::{Failure, Outcome, together, unreadable};
 use crate::params::params;
 use crate::queues::{self, QueueRow};
 use crate::row::{Record, job_id, job_uuid, millis};
@@ -97,7 +96,7 @@ impl<'s> Change<'s> {
     /// Reads jobs whose leases the caller has locked.
     pub(crate) async fn read(session: &'s Session<'s>, ids: Vec<Uuid>) -> Outcome<Self> {
         let (now, rows) =
-            try_join(session.now(), session.query(Sql::Records, params![ids])).await?;
+            together(session.now(), session.query(Sql::Records, params![ids])).await?;
         let mut records = HashMap::new();
         for record in Record::read_all(&rows)? {
             // A job that waits or runs takes precedence over an ended one with the same id.

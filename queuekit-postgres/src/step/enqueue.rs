@@ -2,13 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use futures_util::future::try_join;
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{EnqueueOutcome, Error, ErrorKind, JobId, NewJob, QueueName};
 use uuid::Uuid;
 
 use super::columns::Columns;
-use crate::error::{Class, Failure, Outcome, unreadable};
+use crate::error::{Class, Failure, Outcome, together, unreadable};
 use crate::params::params;
 use crate::queues::{self, Known, QueueRow};
 use crate::row::{job_id, job_uuid};
@@ -74,7 +73,7 @@ pub(crate) async fn enqueue_in(
     let queues = asked.queue_ids();
     let hold = async { session.query(Sql::QueueHold, params![queues]).await };
     // Both are sent together, in one round trip.
-    let (_, outcomes) = try_join(hold, asked.store_any(session)).await?;
+    let (_, outcomes) = together(hold, asked.store_any(session)).await?;
     Ok(outcomes)
 }
 

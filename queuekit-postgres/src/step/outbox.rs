@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use futures_util::future::try_join;
 use queuekit_core::capability::{Emission, EmitOutcome, StoredEvents, StoredSettings};
 use queuekit_core::event::NewEvent;
 use queuekit_core::{Bytes, JobId, NewJob, QueueName};
@@ -12,7 +11,7 @@ use uuid::Uuid;
 use super::columns::{Columns, metadata, refers};
 use super::enqueue::{ROUNDS, open_queues};
 use super::event_log::{event_id, event_uuid};
-use crate::error::{Class, Failure, Outcome, unreadable};
+use crate::error::{Class, Failure, Outcome, together, unreadable};
 use crate::params::params;
 use crate::queues::QueueRow;
 use crate::row::job_id;
@@ -161,7 +160,7 @@ impl Emit<'_> {
         let hold = async { session.query(Sql::QueueHold, params![queues]).await };
         // Both are sent together, in one round trip.
         let nothing = vec![None; self.emission.events.len()];
-        let (_, emitted) = try_join(hold, self.rounds(session, nothing)).await?;
+        let (_, emitted) = together(hold, self.rounds(session, nothing)).await?;
         Ok(emitted)
     }
 
