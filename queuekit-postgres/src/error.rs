@@ -51,7 +51,8 @@ pub(crate) async fn together<A, B>(
     one: impl Future<Output = Outcome<A>>,
     other: impl Future<Output = Outcome<B>>,
 ) -> Outcome<(A, B)> {
-    match join(one, other).await {
+    // Boxed: the larger one is not copied along with both answers.
+    match join(one, Box::pin(other)).await {
         (Ok(one), Ok(other)) => Ok((one, other)),
         (Err(failure), Err(first)) if failure.class == Class::Aborted => Err(first),
         (Err(failure), _) | (_, Err(failure)) => Err(failure),

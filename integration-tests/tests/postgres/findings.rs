@@ -66,7 +66,8 @@ async fn an_emit_under_old_settings_makes_the_partition_that_it_lacks() {
         let old = outbox.event_settings().await.expect("event_settings");
         own.subscribe(SubscriptionDraft::new(format!("new{round}"), "*")).await;
         let drop_today = "DO $$ BEGIN EXECUTE format('DROP TABLE IF EXISTS queuekit.events_%s',
-            to_char(to_timestamp(queuekit.now_ms() / 1000) AT TIME ZONE 'UTC', 'YYYYMMDD')); END $$";
+            to_char(to_timestamp(queuekit.now_ms() / 1000) AT TIME ZONE 'UTC',
+                    'YYYYMMDD')); END $$";
         world.client.batch_execute(&of_schema(drop_today, world.schema)).await.unwrap();
         let events = [EventDraft::new("e", "1").build().expect("an event")];
         let settings = EventSettings::read(&old.body).expect("settings");
