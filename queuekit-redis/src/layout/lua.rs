@@ -10,7 +10,7 @@
 //! | `STATE.head.to`, `STATE.rest` | `122`, `123`: where the head ends, and the rest begins |
 //! | `STATE.write({ state = 'r', .. })` | the head, from all its fields in any order |
 //! | `STATE.with(old, { size = size })` | the record `old` with other values of some fields |
-//! | `KEYS[LOG.order]`, `LOG.count` | `KEYS[2]`, `6` |
+//! | `KEYS[LOG.order]`, `LOG.count` | `KEYS[2]`, `7` |
 //! | `KEYS[QUEUE.next]` | `KEYS[26]`: the first one after those of a queue |
 //! | `QUEUE.named(base)` | `{ meta = KEYS[base], data = KEYS[base + 1], .. }` |
 //!
@@ -216,7 +216,7 @@ mod tests {
             ("STATE.attempts.one .. DATA.deadline.zero", "'0001' .. '00000000000'"),
             ("STATE.head.to STATE.rest STATIC.rest", "122 123 21"),
             ("STATIC.keys DATA.keys", "8, 13 53, 58"),
-            ("KEYS[LOG.order] LOG.count QUEUE.next", "KEYS[2] 6 26"),
+            ("KEYS[LOG.order] LOG.count QUEUE.next", "KEYS[2] 7 26"),
             ("JOBS.named(base)", "{ data = KEYS[base], state = KEYS[base + 1] }"),
         ] {
             assert_eq!(inline(name), number);
