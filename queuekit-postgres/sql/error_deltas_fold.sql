@@ -1,8 +1,8 @@
--- Adds deltas up in error groups.
+-- Adds deltas up in error groups, and counts the attempts that failed.
 -- Parameters: $1 most deltas.
 -- Result: a row per group that was added to: queue, and how many deltas.
--- Index: error_groups_pkey; of deltas none: the table is short.
--- Locks: the rows it removes, and those of groups. The caller holds the lock of folding.
+-- Index: error_groups_pkey, counts_pkey; of deltas none: the table is short.
+-- Locks: the rows it removes, those of groups, and the counters. The caller holds the lock of folding.
 WITH taken AS (
     DELETE FROM queuekit.error_deltas
     WHERE error_deltas.ctid = ANY (ARRAY(
@@ -35,6 +35,19 @@ folded AS (
         deaths = old.deaths + excluded.deaths,
         last = greatest(old.last, excluded.last),
         sample = excluded.sample
+),
+counted AS (
+    INSERT INTO queuekit.counts AS old (queue, total_failed)
+    SELECT failed.queue, failed.failures
+    FROM (
+        SELECT summed.queue, sum(summed.failures) AS failures
+        FROM summed
+        GROUP BY summed.queue
+    ) AS failed
+    JOIN queuekit.queues ON queues.id = failed.queue
+    ORDER BY failed.queue
+    ON CONFLICT (queue) DO UPDATE
+    SET total_failed = old.total_failed + excluded.total_failed
 )
 SELECT summed.queue, summed.deltas
 FROM summed

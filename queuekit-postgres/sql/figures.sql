@@ -2,8 +2,9 @@
 -- Parameters: $1 queues.
 -- Result: a row per queue that has counters: queue; pending, running, completed, dead, cancelled;
 -- bytes of completed, dead, cancelled; corrupt; the ring of the last ended; how many ended since,
--- and how many of them died, in order; how many have ended, died, been cancelled in all.
--- Index: queues_pkey, counts_pkey, deltas_queue.
+-- and how many of them died, in order; how many have ended, died, been cancelled, been removed
+-- in all, and how many attempts have failed.
+-- Index: queues_pkey, counts_pkey, deltas_queue, error_deltas_queue.
 -- Locks: nothing.
 SELECT
     queues.id,
@@ -23,7 +24,9 @@ SELECT
     coalesce(delta.died, '{}') AS died,
     coalesce(counts.total_ended, 0) + coalesce(delta.total_ended, 0) AS total_ended,
     coalesce(counts.total_dead, 0) + coalesce(delta.total_dead, 0) AS total_dead,
-    coalesce(counts.total_cancelled, 0) + coalesce(delta.total_cancelled, 0) AS total_cancelled
+    coalesce(counts.total_cancelled, 0) + coalesce(delta.total_cancelled, 0) AS total_cancelled,
+    coalesce(counts.total_removed, 0) + coalesce(delta.total_removed, 0) AS total_removed,
+    coalesce(counts.total_failed, 0) + coalesce(failure.total_failed, 0) AS total_failed
 FROM queuekit.queues
 LEFT JOIN queuekit.counts ON counts.queue = queues.id
 LEFT JOIN LATERAL (
@@ -36,9 +39,18 @@ LEFT JOIN LATERAL (
         sum(deltas.ended) AS total_ended, sum(deltas.died) AS total_dead,
         -- Not where cancelled jobs leave their state.
         sum(deltas.cancelled) FILTER (WHERE deltas.ended > 0) AS total_cancelled,
+        -- A step adds jobs, moves them, or removes them.
+        sum(greatest(
+            0, - deltas.pending - deltas.running - deltas.completed - deltas.dead - deltas.cancelled
+        )) AS total_removed,
         array_agg(deltas.ended ORDER BY deltas.id) FILTER (WHERE deltas.ended > 0) AS ended,
         array_agg(deltas.died ORDER BY deltas.id) FILTER (WHERE deltas.ended > 0) AS died
     FROM queuekit.deltas
     WHERE deltas.queue = queues.id
 ) AS delta ON true
+LEFT JOIN LATERAL (
+    SELECT sum(error_deltas.failures) AS total_failed
+    FROM queuekit.error_deltas
+    WHERE error_deltas.queue = queues.id
+) AS failure ON true
 WHERE queues.id = ANY ($1::int[])

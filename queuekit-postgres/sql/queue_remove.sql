@@ -33,6 +33,9 @@ counted AS (
         total_ended = 0,
         total_dead = 0,
         total_cancelled = 0,
+        total_failed = 0,
+        total_removed = 0,
+        recorded = DEFAULT,
         corrupt = 0,
         turn = 0,
         last_ended = ''

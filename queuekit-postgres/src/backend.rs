@@ -157,6 +157,7 @@ impl Backend for PostgresStore {
         capabilities.schedules = Some(self);
         capabilities.audit = Some(self);
         capabilities.errors = Some(self);
+        capabilities.history = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.calls_at_once = 2;

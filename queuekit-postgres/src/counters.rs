@@ -35,7 +35,7 @@ columns! {
     struct FiguresColumns {
         id, pending, running, completed, dead, cancelled, completed_size, dead_size,
         cancelled_size, corrupt, last_ended, ended, died, total_ended, total_dead,
-        total_cancelled,
+        total_cancelled, total_removed, total_failed,
     }
 }
 
@@ -58,17 +58,20 @@ impl Figures {
         ] {
             sizes[state as usize] = row.try_get(column)?;
         }
-        let mut ends = Ends::from_bytes(row.try_get(at.last_ended)?);
+        let mut ring = Ends::from_bytes(row.try_get(at.last_ended)?);
         let (ended, died): (Vec<i32>, Vec<i32>) = (row.try_get(at.ended)?, row.try_get(at.died)?);
-        ended.into_iter().zip(died).for_each(|(ended, died)| push_ends(&mut ends, ended, died));
+        ended.into_iter().zip(died).for_each(|(ended, died)| push_ends(&mut ring, ended, died));
         let total = |column| row.try_get(column).map(unsigned);
-        let totals = Totals::of_ends(
+        let ends = Totals::of_ends(
             total(at.total_ended)?,
             total(at.total_dead)?,
             total(at.total_cancelled)?,
         );
+        let enqueued = counts.iter().sum::<i64>() + row.try_get::<_, i64>(at.total_removed)?;
+        let failed = total(at.total_failed)?;
+        let totals = Totals { enqueued: unsigned(enqueued), failed, ..ends };
         let (queue, corrupt) = (row.try_get(at.id)?, row.try_get(at.corrupt)?);
-        Ok(Self { queue, counts, sizes, corrupt, ends, totals })
+        Ok(Self { queue, counts, sizes, corrupt, ends: ring, totals })
     }
 }
 

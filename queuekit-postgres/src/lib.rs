@@ -29,6 +29,7 @@ mod counters;
 mod enqueue;
 mod error;
 mod error_groups;
+mod history;
 mod inspect;
 mod io;
 mod leases;

@@ -50,7 +50,8 @@ impl Upkeep for PostgresStore {
         let days = unless_held(self.drop_days().await)?;
         let jobs = unless_held(self.prune_jobs().await)?;
         let events = unless_held(self.prune_events().await)?;
-        Ok(days.and(jobs).and(events))
+        let history = unless_held(self.prune_history().await)?;
+        Ok(days.and(jobs).and(events).and(history))
     }
 
     /// Repairs one queue per call: the next reserve looks at its keys anew.
@@ -148,6 +149,14 @@ impl PostgresStore {
         let (next, report) = pruned.await?;
         at.set(next);
         Ok(report)
+    }
+
+    /// Removes rows of history that are no longer kept.
+    async fn prune_history(&self) -> Result<UpkeepReport> {
+        let removed = self
+            .call("prune", Call::Upkeep, (), |(), session| Box::pin(step::forget_history(session)));
+        let (rows, more) = removed.await?;
+        Ok(UpkeepReport::new(rows, more))
     }
 
     /// Counts a call that wrote a delta, and folds now and then in the background: a process that

@@ -4,10 +4,15 @@
 use crate::common::pooler::pooler;
 use crate::common::postgres::of_schema;
 use crate::common::store_fixture::{Stage, complete, create, lease, url};
-use queuekit_conformance::kit::{build, consumer, deliveries_of, draft, keyed, request};
+use queuekit_conformance::kit::{
+    a_run, all_times, build, consumer, deliveries_of, draft, keyed, request,
+};
 use queuekit_conformance::this_test;
-use queuekit_core::capability::{Act, Admin, AuditLog, ErrorGroups, EventFilter, Inspect, Upkeep};
+use queuekit_core::capability::{
+    Act, Admin, AuditLog, ErrorGroups, EventFilter, History, Inspect, Upkeep,
+};
 use queuekit_core::event::{Replay, ReplayFrom};
+use queuekit_core::history::Resolution;
 use queuekit_core::queue::{Order, QueuePatch};
 use queuekit_core::{
     Ack, Backend, BackendExt, Client, DeadLetter, EventDraft, JobFilter, PageSize, QueueName,
@@ -56,6 +61,7 @@ async fn use_all(store: &PostgresStore) {
     store.dead_letter_one(lost).await.expect("dead_letter");
     let groups = store.list_error_groups(&[QueueName::new("q").expect("a name")]).await;
     assert_eq!(groups.expect("list_error_groups").len(), 1);
+    use_history(store).await;
     assert!(store.list_jobs(&JobFilter::default()).await.expect("list_jobs").items.len() >= 6);
     assert_eq!(store.all_queues().await.expect("list_queues").len(), 3);
     store.prune().await.expect("prune");
@@ -164,4 +170,15 @@ async fn every_function_of_the_schema_keeps_to_the_system_s_names() {
     assert!(functions >= 17, "{functions} functions");
     assert_eq!(unpinned, Vec::<String>::new(), "functions without a pinned search_path");
     stage.end().await;
+}
+
+async fn use_history(store: &PostgresStore) {
+    store.record_totals().await.expect("record_totals");
+    store.add_runs(&[a_run()]).await.expect("add_runs");
+    let query = all_times(Resolution::Hour);
+    assert!(!store.list_totals(&query).await.expect("list_totals").is_empty());
+    assert!(!store.list_runs(&query).await.expect("list_runs").is_empty());
+    let query = query.queue(a_run().queue);
+    store.list_totals(&query).await.expect("list_totals");
+    assert!(!store.list_runs(&query).await.expect("list_runs").is_empty());
 }

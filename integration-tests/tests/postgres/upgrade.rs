@@ -25,6 +25,7 @@ use queuekit_postgres::PostgresStore;
 const SCHEDULES: u32 = 3;
 const EVENTS: u32 = 4;
 const MARKED: u32 = 5;
+const ERROR_GROUPS: u32 = 10;
 
 /// From each version of the schema. What an older build would have stored is what this one stores,
 /// without the tables and columns that came later.
@@ -50,7 +51,12 @@ async fn r11_2_a_schema_of_an_older_version_keeps_its_jobs() {
         let look = client(&stage.database.url()).await;
         assert_exact(&look, &schema).await;
         assert_eq!(shown(&older).await, shown(&stage.store).await, "from version {version}");
-        assert_eq!(totals(&older).await, totals(&stage.store).await, "from version {version}");
+        let mut wanted = totals(&stage.store).await;
+        if version < ERROR_GROUPS {
+            // What failed was not counted.
+            wanted.values_mut().for_each(|totals| totals.failed = 0);
+        }
+        assert_eq!(totals(&older).await, wanted, "from version {version}");
         if version >= SCHEDULES {
             let schedule = Client::new(older.clone()).schedules().get("nightly").await.unwrap();
             assert!(schedule.is_some(), "from version {version}");

@@ -20,8 +20,8 @@ const LOCK: i32 = -1;
 
 /// The numbers of a delta, in the order in which the counters take them: pending, running,
 /// completed, dead, cancelled; bytes of completed, dead, cancelled; corrupt; and what the delta's
-/// ends add to the totals: ended, dead, cancelled.
-const NUMBERS: usize = 12;
+/// ends add to the totals: ended, dead, cancelled; and removed.
+const NUMBERS: usize = 13;
 
 columns! {
     struct DeltaColumns {
@@ -110,11 +110,16 @@ impl Sum {
         if ended > 0 {
             self.ends.push((ended, died));
         }
+        let states =
+            [jobs(at.pending)?, jobs(at.running)?, jobs(at.completed)?, jobs(at.dead)?, cancelled];
+        // A step adds jobs, moves them, or removes them.
+        let removed = -states.iter().sum::<i64>().min(0);
+        let [pending, running, completed, dead, cancelled] = states;
         let numbers = [
-            jobs(at.pending)?,
-            jobs(at.running)?,
-            jobs(at.completed)?,
-            jobs(at.dead)?,
+            pending,
+            running,
+            completed,
+            dead,
             cancelled,
             row.try_get(at.completed_size)?,
             row.try_get(at.dead_size)?,
@@ -123,6 +128,7 @@ impl Sum {
             totals[0],
             totals[1],
             totals[2],
+            removed,
         ];
         self.numbers.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
         self.turn = self.turn.max(row.try_get::<_, Option<i64>>(at.turn)?.unwrap_or_default());
