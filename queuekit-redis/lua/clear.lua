@@ -21,7 +21,7 @@ for item = 1, #scanned[2], 2 do
             stirred = true
             conclude()
         else
-            call('HDEL', Q.data, id)
+            call('HINCRBY', Q.meta, 'removed', call('HDEL', Q.data, id))
             call('HDEL', Q.state, id)
             call('HDEL', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l', id .. 'b')
         end

@@ -5,7 +5,8 @@
 -- Result: now; jobs leased, expired, completed, dead, cancelled; jobs in ready, and how many of
 -- them are due; when the first of those was due, or empty (under skip, among jobs without a key);
 -- jobs without a key that wait for a retry; waiting jobs with a key; the bits of the last ends; how
--- many jobs have ended, died, been cancelled; corrupt ones; the document of the settings.
+-- many jobs have ended, died, been cancelled; corrupt ones; jobs stored, removed; failed
+-- attempts; the document of the settings.
 use(1)
 if not known then
     return {}
@@ -49,5 +50,7 @@ return {
     call('ZCOUNT', Q.failed, '(' .. now_ms, '+inf'), call('ZCARD', Q.places),
     call('GET', Q.ends) or '', call('HGET', Q.meta, 'ends') or '0',
     call('HGET', Q.meta, 'total_x') or '0', call('HGET', Q.meta, 'total_n') or '0',
-    call('HGET', Q.meta, 'corrupt') or '0', call('HGET', Q.meta, 'settings') or '{}',
+    call('HGET', Q.meta, 'corrupt') or '0', call('HLEN', Q.data),
+    call('HGET', Q.meta, 'removed') or '0', call('HGET', Q.meta, 'failures') or '0',
+    call('HGET', Q.meta, 'settings') or '{}',
 }

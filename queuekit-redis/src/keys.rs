@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use queuekit_core::QueueName;
 
-use crate::layout::{JOBS, LOG, QUEUE, SCHEDULES, WORKERS};
+use crate::layout::{HISTORY, JOBS, LOG, QUEUE, SCHEDULES, WORKERS};
 
 /// Queues of events share a slot, so that one script reaches all of them.
 const EVENTS: &str = "event.";
@@ -77,6 +77,12 @@ impl Keyspace {
     /// The entries of the audit log.
     pub(crate) fn audit(&self) -> QueueKeys {
         [format!("{}:{{audit}}:entries", self.prefix)].into()
+    }
+
+    /// The minute of history that was recorded last, its rows, and which kinds are kept apart.
+    pub(crate) fn history(&self) -> QueueKeys {
+        let key = |part: &&str| format!("{}:{{history}}:{part}", self.prefix);
+        HISTORY.parts.iter().map(key).collect()
     }
 
     /// The log of events and its settings, in one slot with all queues of events.

@@ -347,6 +347,9 @@ keys! {
     /// The keys of schedules.
     SCHEDULES Schedules { rows, names, due, revision }
 
+    /// The keys of history.
+    HISTORY History { mark, totals, runs, pairs }
+
     /// The keys of workers.
     WORKERS Workers { beats, expiry, ids }
 }

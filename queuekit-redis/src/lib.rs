@@ -34,6 +34,7 @@ mod doubt;
 mod enqueue;
 mod error;
 mod error_groups;
+mod history;
 mod inspect;
 mod io;
 mod keys;

@@ -123,6 +123,12 @@ scripts! {
     AuditAdd: Adds "audit_add",
     Audit: Reads "audit",
     ErrorGroups: Reads [] "error_groups",
+    Totals: Frees [] "totals",
+    HistoryMark: Adds "history_mark",
+    HistoryPut: Adds "history_put",
+    HistoryAdd: Adds "history_add",
+    HistoryOfQueue: Reads "history_of_queue",
+    HistoryForget: Frees "history_forget",
 }
 
 impl Lua {

@@ -47,7 +47,8 @@ impl Upkeep for RedisStore {
             store.prune_events().await.map_err(|error| error.during("prune"))?;
         // If deliveries keep all of them, the next step of upkeep is soon enough.
         let more = jobs.more || (goes_on && events > 0);
-        Ok(UpkeepReport::new(jobs.changed + events, more))
+        let (rows, more_rows) = store.forget_history().await?;
+        Ok(UpkeepReport::new(jobs.changed + events + rows, more || more_rows))
     }
 
     /// Repairs one queue per call. Scripts change derived data together with its source, so the

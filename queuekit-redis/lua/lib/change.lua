@@ -259,12 +259,13 @@ local function append(field, line)
     call('HSET', Q.notes, field, old .. format(NOTE.length.decimal, #line) .. line)
 end
 
--- Adds a failure (contract R4.5).
+-- Adds a failure (contract R4.5), and counts the attempt.
 local function add_failure(job, text)
     local head = FAILURE.write({
         lease = format(FAILURE.lease.hex, job.attempts, job.lease_seq), at = now_ms,
     })
     append(job.id .. 'e', head .. job.worker .. '\0' .. text .. '\0' .. job.started)
+    call('HINCRBY', Q.meta, 'failures', 1)
 end
 
 -- Adds a release; the cause is empty if the worker did not say why (contract R4.8).
@@ -292,10 +293,10 @@ local function expire(job)
     end
 end
 
--- Removes all data of a job.
+-- Removes all data of a job. What was stored and is gone counts as enqueued.
 local function remove(job)
     leave(job)
-    call('HDEL', Q.data, job.id)
+    call('HINCRBY', Q.meta, 'removed', call('HDEL', Q.data, job.id))
     call('HDEL', Q.state, job.id)
     local id = job.id
     call('HDEL', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l', id .. 'b')

@@ -39,6 +39,9 @@ struct Figures {
     total_dead: u64,
     total_cancelled: u64,
     corrupt: u64,
+    stored: u64,
+    removed: u64,
+    failures: u64,
     settings: QueueSettings,
 }
 
@@ -108,7 +111,9 @@ impl RedisStore {
         set(Status::Cancelled, figures.cancelled, true);
         queue.workers = workers.serving(name);
         queue.oldest_ready_age = oldest.map(|at| figures.now.since(Timestamp::from_millis(at)));
-        queue.totals = Totals::of_ends(figures.ended, figures.total_dead, figures.total_cancelled);
+        let ends = Totals::of_ends(figures.ended, figures.total_dead, figures.total_cancelled);
+        let enqueued = figures.stored + figures.removed;
+        queue.totals = Totals { enqueued, failed: figures.failures, ..ends };
         queue.corrupt = figures.corrupt;
         queue.health = health(HealthInput {
             oldest_ready_age: queue.oldest_ready_age,
@@ -168,6 +173,7 @@ impl Figures {
         let mut count = || number_of(parts.next()?).and_then(|count| u64::try_from(count).ok());
         let (ended, total_dead, total_cancelled) = (count()?, count()?, count()?);
         let corrupt = count()?;
+        let (stored, removed, failures) = (count()?, count()?, count()?);
         let settings = QueueSettings::from_json(&bytes_of(parts.next()?)?);
         Some(Self {
             now,
@@ -186,6 +192,9 @@ impl Figures {
             total_dead,
             total_cancelled,
             corrupt,
+            stored,
+            removed,
+            failures,
             settings,
         })
     }
