@@ -36,11 +36,11 @@ const END_WITHIN: Duration = Duration::from_secs(30);
 /// How long one may take to answer after it was started, on a machine with much else to do.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 /// Another process may take a free port before the server does.
-const PORTS_TRIED: usize = 5;
+pub(super) const PORTS_TRIED: usize = 5;
 /// How often one port is tried that may be another's for a moment.
 const PORT_TRIED: usize = 50;
 /// What servers say then.
-const IN_USE: &str = "Address already in use";
+pub(super) const IN_USE: &str = "Address already in use";
 
 /// A server with a directory of its own. Both are gone when this value is dropped, and when this
 /// process dies, even by SIGKILL.

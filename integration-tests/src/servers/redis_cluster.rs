@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::daemon::free_port;
+use super::daemon::{IN_USE, PORTS_TRIED, free_port};
 use super::redis::unique_prefix;
 use super::{OwnRedis, RedisSettings, Result, background, binaries, resp};
 use queuekit_conformance::missing;
@@ -128,14 +128,19 @@ fn program() -> Result<Option<PathBuf>> {
 
 /// A node that knows no others, and where others talk to it.
 async fn start_node(program: &Path, settings: &RedisSettings) -> Result<(OwnRedis, u16)> {
-    // By default it is the port plus 10,000, which may be no port at all.
-    let bus = free_port()?;
-    let settings = settings
-        .clone()
-        .set("cluster-enabled", "yes")
-        .set("cluster-node-timeout", GONE_AFTER_MS)
-        .set("cluster-port", bus);
-    Ok((settings.start_with(program).await?, bus))
+    let settings =
+        settings.clone().set("cluster-enabled", "yes").set("cluster-node-timeout", GONE_AFTER_MS);
+    let mut tried = 0;
+    loop {
+        // By default it is the port plus 10,000, which may be no port at all.
+        let bus = free_port()?;
+        tried += 1;
+        match settings.clone().set("cluster-port", bus).start_with(program).await {
+            // Another process may take the port before the server does.
+            Err(error) if tried < PORTS_TRIED && error.contains(IN_USE) => {}
+            started => return Ok((started?, bus)),
+        }
+    }
 }
 
 async fn say(node: &OwnRedis, command: &str) -> Result<String> {
