@@ -17,6 +17,7 @@ macro_rules! __with_bounds {
                 [Admin Outbox] r8_8_a_delivery_is_found_by_the_data_of_its_event
                 r8_8_each_match_comes_once
                 r8_8_a_page_says_what_it_looked_at
+                r8_8_a_time_of_the_end_is_found_without_a_look_at_others
             }
 
             answer_bytes {

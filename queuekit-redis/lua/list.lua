@@ -3,7 +3,8 @@
 -- lib/payload.lua.
 -- KEYS: those of the queue; for a queue of events also the data of events.
 -- ARGV: 1 the section: leased, completed, dead, cancelled, waiting, keyed; 2 the place after which
--- to begin, empty for the beginning; 3 most jobs.
+-- to begin, empty for the beginning; 3 most jobs; 4, 5 of the ended ones only those that ended at
+-- this time or later, and before that; empty if there is no such bound.
 -- Result: now; the place at which it ended, empty if there are no more; then per job its place, how
 -- many bytes of it are left out, and the values of lib/view.lua. A large job is answered without
 -- what is large, because the caller may not want it: lua/get.lua reads it whole.
@@ -13,6 +14,7 @@
 -- k: if a queue changed its order meanwhile, its waiting jobs are read from the beginning.
 use(1)
 local section, after, most = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local ended_from, ended_to = ARGV[4], ARGV[5]
 -- Jobs without a key are in `waiting` in fair queues only, and not all of them while keys are
 -- placed anew.
 if section == 'waiting' and fair and not moving then
@@ -60,7 +62,11 @@ end
 
 local function by_time(set, newest_first)
     local total = call('ZCARD', set)
-    local from = 0
+    local from, last = 0, total
+    if newest_first then
+        from = ended_to == '' and 0 or call('ZCOUNT', set, ended_to, '+inf')
+        last = total - (ended_from == '' and 0 or call('ZCOUNT', set, '-inf', '(' .. ended_from))
+    end
     if after ~= '' then
         local score, member = tonumber(sub(after, SCORED.score)), sub(after, SCORED.rest)
         from = rank_after(set, score, member)
@@ -71,7 +77,8 @@ local function by_time(set, newest_first)
         end
     end
     local order = newest_first and { 'REV', 'WITHSCORES' } or { 'WITHSCORES' }
-    local members = call('ZRANGE', set, from, from + most - 1, unpack(order))
+    local beyond = math.min(from + most, last)
+    local members = beyond > from and call('ZRANGE', set, from, beyond - 1, unpack(order)) or {}
     for item = 1, #members, 2 do
         local score = tonumber(members[item + 1])
         local place = format(SCORED.score.decimal, score) .. members[item]
@@ -81,7 +88,7 @@ local function by_time(set, newest_first)
             return
         end
     end
-    if #members < most * 2 then
+    if beyond == last or #members < most * 2 then
         answer[2] = ''
     end
 end

@@ -1,12 +1,15 @@
 //! R8.8: jobs are found by their id, their metadata and their payload, and a page says what it
 //! looked at.
 
+use std::time::Duration;
+
 use queuekit_core::{
-    EventDraft, JobDraft, JobFilter, JobId, Kind, Metadata, SubscriptionDraft, Timestamp,
+    EventDraft, JobDraft, JobFilter, JobId, Kind, Metadata, NackKind, NackOutcome,
+    SubscriptionDraft, TimeRange, Timestamp,
 };
 
 use crate::World;
-use crate::kit::{carrying, default_queue, deliveries_of, draft};
+use crate::kit::{MINUTE, carrying, default_queue, deliveries_of, draft};
 
 /// The text of large jobs here: some eight of them fill an answer.
 const LARGE: usize = 1024 * 1024 - 100;
@@ -141,4 +144,52 @@ pub async fn r8_8_a_page_says_what_it_looked_at(world: &dyn World) {
     }
     let none = world.page(&all.queue("none")).await.examined;
     assert_eq!((none.jobs(), none.up_to()), (0, None));
+}
+
+/// R8.8: of ended jobs a page looks at those only that ended in the time that its filter asks for,
+/// however many ended before and after it.
+/// Guard: a listing begins and ends at the times of its filter.
+pub async fn r8_8_a_time_of_the_end_is_found_without_a_look_at_others(world: &dyn World) {
+    // The place of its status in a listing, when it ended, and which job.
+    let mut ends = Vec::new();
+    for number in 0..30 {
+        let lease = world.lease(draft()).await;
+        let (id, section) = (lease.id(), number % 3);
+        match section {
+            0 => world.kill(&lease).await,
+            1 => {
+                let stopped = world.nack(&lease.token, NackKind::Cancelled, Duration::ZERO).await;
+                assert_eq!(stopped, NackOutcome::Cancelled);
+            }
+            _ => world.complete(&lease).await,
+        }
+        ends.push((section, world.job(id).await.finished_at.expect("an end"), id));
+        world.advance(MINUTE).await;
+    }
+    let [from, to] = [ends[10].1, ends[20].1];
+    for (range, within) in [
+        (TimeRange::from(from..to), 10..20),
+        (TimeRange::from(from..), 10..30),
+        (TimeRange::from(..to), 0..20),
+        (TimeRange::from(to..from), 0..0),
+    ] {
+        let mut wanted: Vec<_> = ends[within].iter().rev().collect();
+        wanted.sort_by_key(|(section, ..)| *section);
+        let wanted: Vec<JobId> = wanted.into_iter().map(|(.., id)| *id).collect();
+        for limit in [1, 4, 1000] {
+            let mut filter = JobFilter::default().finished(range).limit(limit);
+            let (mut ids, mut examined) = (Vec::new(), 0);
+            loop {
+                let page = world.page(&filter).await;
+                examined += page.examined.jobs();
+                ids.extend(page.items.iter().map(|job| job.id));
+                if page.next.is_none() {
+                    break;
+                }
+                filter = filter.after(page.next);
+            }
+            assert_eq!(ids, wanted, "{range:?}, in pages of {limit}");
+            assert_eq!(examined, wanted.len(), "{range:?}, in pages of {limit}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue::QueueTable;
 use super::tables::Tables;
-use crate::backend::{AnswerBytes, Examined, JobFilter, Page};
+use crate::backend::{AnswerBytes, Examined, JobFilter, Page, TimeRange};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId, State, Status, StatusSet};
@@ -51,7 +51,8 @@ impl Tables {
                     continue;
                 }
                 let after = after.filter(|after| after.section == section);
-                for (place, id) in queue.section(statuses, after.map(|after| &after.place)) {
+                let after = after.map(|after| &after.place);
+                for (place, id) in queue.section(statuses, after, filter.finished) {
                     page.examined.look();
                     if let Some(record) = self.jobs.get(&id) {
                         let status = self.status(record, queue, &mut frontiers);
@@ -134,7 +135,12 @@ impl Frontiers {
 
 impl QueueTable {
     /// The jobs that can have these statuses, in their order, after a place.
-    fn section(&self, statuses: StatusSet, after: Option<&Place>) -> Entries<'_> {
+    fn section(
+        &self,
+        statuses: StatusSet,
+        after: Option<&Place>,
+        finished: TimeRange,
+    ) -> Entries<'_> {
         let time = match after {
             Some(Place::Time(at, seq)) => Some((*at, *seq)),
             _ => None,
@@ -146,9 +152,13 @@ impl QueueTable {
                 let entries = self.leased.range((from, Unbounded));
                 Box::new(entries.map(|((at, seq), id)| (Place::Time(*at, *seq), *id)))
             }
-            () if statuses.contains(Status::Dead) => newest_first(&self.dead, time),
-            () if statuses.contains(Status::Cancelled) => newest_first(&self.cancelled, time),
-            () if statuses.contains(Status::Completed) => newest_first(&self.completed, time),
+            () if statuses.contains(Status::Dead) => newest_first(&self.dead, time, finished),
+            () if statuses.contains(Status::Cancelled) => {
+                newest_first(&self.cancelled, time, finished)
+            }
+            () if statuses.contains(Status::Completed) => {
+                newest_first(&self.completed, time, finished)
+            }
             () if by_key => self.waiting_by_key(after),
             () => self.waiting_in_serving_order(after),
         }
@@ -207,9 +217,15 @@ impl QueueTable {
 fn newest_first(
     ended: &std::collections::BTreeMap<(Timestamp, u64), JobId>,
     after: Option<(Timestamp, u64)>,
+    finished: TimeRange,
 ) -> Entries<'_> {
-    let to = after.map_or(Unbounded, Excluded);
-    let entries = ended.range((Unbounded, to)).rev();
+    let from = finished.from.map(|from| (from, 0));
+    let to = after.or(finished.to.map(|to| (to, 0)));
+    if from.is_some_and(|from| to.is_some_and(|to| from >= to)) {
+        return Box::new(std::iter::empty());
+    }
+    let bounds = (from.map_or(Unbounded, Included), to.map_or(Unbounded, Excluded));
+    let entries = ended.range(bounds).rev();
     Box::new(entries.map(|((at, seq), id)| (Place::Time(*at, *seq), *id)))
 }
 

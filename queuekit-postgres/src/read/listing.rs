@@ -3,6 +3,7 @@
 use queuekit_core::backend::{AnswerBytes, Examined, JobErrors, Listed};
 use queuekit_core::{
     Error, ErrorKind, Job, JobFilter, JobId, Page, QueueName, Result, State, Status, StatusSet,
+    TimeRange, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
@@ -124,7 +125,7 @@ impl Pager<'_> {
                 queues = &queues[1..];
                 continue;
             }
-            let entries = first_of(session, queues, self.filter.statuses).await?;
+            let entries = first_of(session, queues, self.filter).await?;
             if let Some(end) = self.take(session, &entries).await? {
                 return Ok(Some(end));
             }
@@ -153,7 +154,8 @@ impl Pager<'_> {
         for (section, statuses) in StatusSet::SECTIONS.into_iter().enumerate().skip(from) {
             let mut after = after.take();
             while statuses.meets(self.filter.statuses) {
-                let slice = slice(session, queue, statuses, after.as_ref()).await?;
+                let slice =
+                    slice(session, queue, statuses, after.as_ref(), self.filter.finished).await?;
                 let is_full = slice.len() == SLICE;
                 let entry = |(id, place)| Entry { queue, section, id, place };
                 let entries: Vec<Entry<'_>> = slice.into_iter().map(entry).collect();
@@ -250,13 +252,14 @@ columns! {
 async fn first_of<'q>(
     session: &Session<'_>,
     queues: &'q [QueueRow],
-    statuses: StatusSet,
+    filter: &JobFilter,
 ) -> Outcome<Vec<Entry<'q>>> {
     let (ids, fair): (Vec<i32>, Vec<bool>) =
         queues.iter().map(|queue| (queue.id, queue.is_fair())).unzip();
-    let sections = (0_i32..).zip(StatusSet::SECTIONS).filter(|(_, of)| of.meets(statuses));
+    let sections = (0_i32..).zip(StatusSet::SECTIONS).filter(|(_, of)| of.meets(filter.statuses));
     let sections: Vec<i32> = sections.map(|(section, _)| section).collect();
-    let params = params![ids, fair, sections, SLICE as i32];
+    let (from, to) = ended_within(filter.finished);
+    let params = params![ids, fair, sections, SLICE as i32, from, to];
     let mut entries = Vec::new();
     let rows = session.query(Sql::ListFirst, params).await?;
     let at = EntryColumns::of(&rows)?;
@@ -282,15 +285,18 @@ async fn slice(
     queue: &QueueRow,
     statuses: StatusSet,
     after: Option<&Place>,
+    finished: TimeRange,
 ) -> Outcome<Vec<(JobId, Place)>> {
     let most = SLICE as i32;
     let time = |row: &Row| {
         let place = Place::Time(row.try_get("time")?, row.try_get("seq")?);
         Ok((job_id(row.try_get("id")?), place))
     };
+    let (from, to) = ended_within(finished);
     let newest = match after {
         Some(Place::Time(at, seq)) => (*at, *seq),
-        _ => (i64::MAX, i64::MAX),
+        // No sequence is that low.
+        _ => (to, i64::MIN),
     };
     let ended = |state: State| (queue.id, state as i16, newest.0, newest.1);
     match () {
@@ -303,7 +309,7 @@ async fn slice(
             read(session.query(Sql::ListLeased, params).await?, time)
         }
         () if statuses.contains(Status::Dead) => {
-            let params = params![queue.id, newest.0, newest.1, most];
+            let params = params![queue.id, newest.0, newest.1, most, from];
             read(session.query(Sql::ListDead, params).await?, time)
         }
         () if statuses.contains(Status::Cancelled) || statuses.contains(Status::Completed) => {
@@ -312,7 +318,7 @@ async fn slice(
                 false => State::Completed,
             };
             let (queue, state, at, seq) = ended(state);
-            let params = params![queue, state, at, seq, most];
+            let params = params![queue, state, at, seq, most, from];
             read(session.query(Sql::ListDone, params).await?, time)
         }
         () if statuses.contains(Status::Blocked) || queue.is_fair() => {
@@ -343,6 +349,12 @@ async fn slice(
             read(session.query(Sql::ListWaiting, params).await?, place)
         }
     }
+}
+
+/// From when and until when the jobs have ended, in ms.
+fn ended_within(finished: TimeRange) -> (i64, i64) {
+    let from = finished.from.map_or(i64::MIN, Timestamp::as_millis);
+    (from, finished.to.map_or(i64::MAX, Timestamp::as_millis))
 }
 
 fn read(

@@ -6,7 +6,9 @@ use std::ops::Bound;
 use std::time::{Duration, Instant};
 
 use queuekit_core::backend::{AnswerBytes, Examined, JobErrors, Listed};
-use queuekit_core::{Cursor, Job, JobFilter, JobId, Page, QueueName, Result, StatusSet, Timestamp};
+use queuekit_core::{
+    Cursor, Job, JobFilter, JobId, Page, QueueName, Result, StatusSet, TimeRange, Timestamp,
+};
 
 use super::position::{Position, section_name};
 use crate::RedisStore;
@@ -102,8 +104,14 @@ impl RedisStore {
         statuses: StatusSet,
         after: Vec<u8>,
         most: usize,
+        finished: TimeRange,
     ) -> Result<Slice> {
-        let args = [section_name(statuses).into(), after, most.to_string().into_bytes()];
+        let bound = |at: Option<Timestamp>| {
+            at.map(|at| at.as_millis().to_string().into_bytes()).unwrap_or_default()
+        };
+        let most = most.to_string().into_bytes();
+        let section = section_name(statuses).into();
+        let args = [section, after, most, bound(finished.from), bound(finished.to)];
         let read = self.on_queue_within(time, "list_jobs", Call::Read, Lua::List, queue, args);
         let answer = read.await?;
         let broken = || unreadable("a page of jobs");
@@ -137,7 +145,9 @@ impl Pager<'_> {
             }
             let most = SLICE.min(self.examined.left());
             let left = self.time_left();
-            let slice = self.store.slice(left, queue, statuses, after.clone(), most).await?;
+            let finished = self.filter.finished;
+            let slice = self.store.slice(left, queue, statuses, after.clone(), most, finished);
+            let slice = slice.await?;
             self.scripts += 1;
             let (mut matching, mut left_out) = (Vec::new(), 0);
             for head in slice.jobs {

@@ -2,7 +2,8 @@
 
 use queuekit_core::backend::{AnswerBytes, Examined, JobErrors, Listed};
 use queuekit_core::{
-    Error, ErrorKind, Job, JobFilter, Page, QueueName, Result, State, Status, StatusSet,
+    Error, ErrorKind, Job, JobFilter, Page, QueueName, Result, State, Status, StatusSet, TimeRange,
+    Timestamp,
 };
 use rusqlite::{Row, params};
 use serde::{Deserialize, Serialize};
@@ -110,7 +111,7 @@ impl Step<'_> {
         pager: &mut Pager<'_>,
     ) -> Result<bool> {
         loop {
-            let slice = self.slice(queue, statuses, after.as_ref())?;
+            let slice = self.slice(queue, statuses, after.as_ref(), pager.filter.finished)?;
             let is_last = slice.len() < SLICE;
             for (key, place) in slice {
                 pager.examined.look();
@@ -146,6 +147,7 @@ impl Step<'_> {
         queue: &QueueRow,
         statuses: StatusSet,
         after: Option<&Place>,
+        finished: TimeRange,
     ) -> Result<Vec<(i64, Place)>> {
         let time = |row: &Row<'_>, at: &TimeColumns| {
             Ok((row.get(at.key)?, Place::Time(row.get(at.at)?, row.get(at.seq)?)))
@@ -153,9 +155,11 @@ impl Step<'_> {
         let ended = |state: State| {
             let (at, seq) = match after {
                 Some(Place::Time(at, seq)) => (*at, *seq),
-                _ => (i64::MAX, i64::MAX),
+                // No sequence is below 0.
+                _ => (finished.to.map_or(i64::MAX, Timestamp::as_millis), 0),
             };
-            self.rows(LIST_ENDED, params![queue.id, state as i64, at, seq, SLICE], time)
+            let from = finished.from.map_or(i64::MIN, Timestamp::as_millis);
+            self.rows(LIST_ENDED, params![queue.id, state as i64, at, seq, SLICE, from], time)
         };
         match () {
             () if statuses.contains(Status::Running) => {

@@ -97,7 +97,9 @@ impl Data {
                 section: section.unwrap_or_default(),
                 place: Place::of(record, status, queue.settings.order),
             };
-            if filter.statuses.contains(status) && after.is_none_or(|after| position > *after) {
+            let in_time = record.finished_at.is_none_or(|at| filter.finished.contains(at));
+            let is_wanted = filter.statuses.contains(status) && in_time;
+            if is_wanted && after.is_none_or(|after| position > *after) {
                 found.insert(position, (record, status));
             }
         }
