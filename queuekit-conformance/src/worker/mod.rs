@@ -78,6 +78,7 @@ macro_rules! __for_each_worker_case {
                 r13_3_a_result_that_is_too_large_fails_the_attempt
                 r13_3_errors_decide_what_becomes_of_the_job
                 r13_3_results_progress_and_lines_are_stored
+                [History] r8_5_a_worker_adds_what_it_ran
             }
 
             slots {

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::heartbeat::Heartbeat;
 use crate::housekeeping::caretaker::take_care;
+use crate::housekeeping::history::{tell_last_runs, tell_runs};
 use crate::housekeeping::unserved::warn_of_unserved;
 use crate::housekeeping::wakeups::{relay, subscribe};
 use crate::main_loop::pump::Pump;
@@ -48,6 +49,7 @@ impl RunningWorker {
         let failed = move |error: &Error| caring.store_error(error);
         let (store, every) = (Arc::clone(shared.backend()), shared.settings.upkeep_interval);
         runtime.spawn(take_care(store, every, beside.stop.clone(), failed));
+        runtime.spawn(tell_runs(Arc::clone(&shared), beside.stop.clone()));
         runtime.spawn(warn_of_unserved(Arc::clone(&shared), beside.stop.clone()));
         if let Some(work) = work {
             runtime.spawn(relay(Arc::clone(&shared), work, beside.stop.clone()));
@@ -56,6 +58,7 @@ impl RunningWorker {
         let (end, ended) = watch::channel(None);
         runtime.spawn(async move {
             let result = pump.run().await;
+            tell_last_runs(&beside.shared).await;
             heartbeat.stop().await;
             drop(beside);
             end.send_replace(Some(result));

@@ -1,16 +1,26 @@
-//! Keeps the store small.
+//! Keeps the store small, and its history going.
 
 use std::time::Duration;
 
 use queuekit_core::capability::Upkeep;
+use queuekit_core::history::Resolution;
 use queuekit_core::retry::{chance, jittered};
-use queuekit_core::{Backend, Error, Result};
+use queuekit_core::{Backend, Clock, Error, Result, SystemClock};
 
 /// Prunes and repairs in short steps until it is dropped; any number of processes may at once.
 /// Ends by itself if the store keeps itself small.
 pub(crate) async fn upkeep(store: &dyn Backend, every: Duration, failed: impl Fn(&Error)) {
+    let (clock, mut recorded) = (SystemClock::default(), None);
     loop {
         tokio::time::sleep(jittered(every, chance())).await;
+        // Each process asks once a minute; the first in the store's minute records it.
+        let minute = Some(Resolution::Minute.start_of(clock.now()));
+        if let Some(history) = store.capabilities().history.filter(|_| recorded != minute) {
+            recorded = minute;
+            if let Err(error) = history.record_totals().await {
+                failed(&error);
+            }
+        }
         let Some(upkeep) = store.capabilities().upkeep else {
             return;
         };

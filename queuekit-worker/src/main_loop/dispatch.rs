@@ -26,8 +26,8 @@ impl Pump {
             self.meters.tidy();
             let make = |lease: Lease, slot| {
                 let handler = find(&lease);
-                let meter = self.meters.of(&lease, handler.is_some());
-                meter.wait.record(now.since(lease.scheduled_at));
+                let meter = self.meters.of(&lease, handler.is_some(), &shared.runs);
+                meter.waited(now.since(lease.scheduled_at));
                 Arc::new(Run::new(&shared.context, lease, handler, slot, times, meter))
             };
             shared.registry.add(leases, asked_at + shared.settings.ttl.get() / 3, make)
@@ -63,7 +63,7 @@ impl Pump {
     /// A handler has returned, and its slot is free: a run of its kind may have waited for that.
     pub(super) fn returned(&mut self, run: &Run) {
         if let Some(took) = run.took() {
-            run.meter.run.record(took);
+            run.meter.ran(took);
         }
         self.fetcher.serving.freed(&run.lease.token.queue);
         if let Some((next, handler)) = self.kind_limits.returned(&run.lease.kind) {

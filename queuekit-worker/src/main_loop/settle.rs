@@ -260,7 +260,7 @@ impl Settler {
         for (item, outcome) in items.iter().zip(outcomes) {
             let outcome = item.seen(outcome);
             tally.add(outcome);
-            item.run.meter.outcomes[outcome.index()].increment(1);
+            item.run.meter.ended(outcome);
             if let Some(at) = item.run.ended() {
                 settle.record(now.saturating_duration_since(at));
             }

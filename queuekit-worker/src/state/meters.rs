@@ -8,6 +8,7 @@ use metrics::{SharedString, counter, histogram};
 use queuekit_core::metrics::{JOB_RUN, JOB_WAIT, JOBS, KIND_LABELS, OTHER};
 use queuekit_core::{Kind, Lease, QueueName};
 
+use super::run_history::RunHistory;
 use crate::handler::hooks::Outcome;
 use crate::run::meter::Meter;
 
@@ -42,7 +43,7 @@ impl Meters {
 
     /// Those of a job. Anybody may enqueue jobs of kinds that have no handler, so these have no
     /// label of their own.
-    pub(crate) fn of(&mut self, lease: &Lease, is_handled: bool) -> Arc<Meter> {
+    pub(crate) fn of(&mut self, lease: &Lease, is_handled: bool, runs: &RunHistory) -> Arc<Meter> {
         let (queue, kind) = (&lease.token.queue, is_handled.then_some(&lease.kind));
         if let Some((last_queue, last_kind, meter)) = &self.last
             && last_kind.as_ref() == kind
@@ -54,7 +55,7 @@ impl Meters {
         let of_queue = self.known.entry(queue.clone()).or_default();
         let meter = of_queue.entry(kind.clone()).or_insert_with(|| {
             self.made += 1;
-            Arc::new(meter(queue, kind.as_ref()))
+            Arc::new(meter(queue, kind.as_ref(), runs))
         });
         let meter = Arc::clone(meter);
         self.last = Some((queue.clone(), kind, Arc::clone(&meter)));
@@ -62,7 +63,8 @@ impl Meters {
     }
 }
 
-fn meter(queue: &QueueName, kind: Option<&Kind>) -> Meter {
+fn meter(queue: &QueueName, kind: Option<&Kind>, runs: &RunHistory) -> Meter {
+    let counts = runs.of(queue, kind);
     let queue = queue.as_str().to_owned();
     let kind = kind.map_or(SharedString::const_str(OTHER), |kind| LABELS.of(kind));
     let outcome = |outcome: &'static str| {
@@ -73,6 +75,7 @@ fn meter(queue: &QueueName, kind: Option<&Kind>) -> Meter {
         outcomes: Outcome::NAMES.map(outcome).into(),
         wait: histogram!(JOB_WAIT.name, "queue" => queue.clone()),
         run: histogram!(JOB_RUN.name, "queue" => queue, "kind" => kind),
+        counts,
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 
 use super::health::Vitals;
 use super::registry::Registry;
+use super::run_history::RunHistory;
 use super::settings::Settings;
 use super::summary::Counters;
 use crate::handler::execute::Listeners;
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) middleware: Arc<[Arc<dyn Middleware>]>,
     pub(crate) registry: Registry,
     pub(crate) counters: Counters,
+    pub(crate) runs: RunHistory,
     /// For figures only.
     pub(crate) clock: SystemClock,
     pub(crate) vitals: Arc<Vitals>,
@@ -56,6 +58,7 @@ impl Shared {
             middleware: middleware.into(),
             registry: Registry::default(),
             counters: Counters::default(),
+            runs: RunHistory::default(),
             clock: SystemClock::default(),
             vitals: Arc::new(vitals),
             short_timeout: Notify::new(),

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use queuekit_core::{RetryPolicy, Status};
+use queuekit_core::history::{Resolution, Runs};
+use queuekit_core::{Backend, Kind, RetryPolicy, Status};
 use queuekit_worker::{Ctx, JobError, JobResult};
 use tokio::sync::Semaphore;
 
+use crate::kit::all_times;
 use crate::worker::Live;
 use crate::worker::kit::{LONG_TTL, SHORT_TTL, Task, events, next, soon};
 
@@ -216,4 +218,29 @@ pub(in crate::worker) async fn r13_3_results_progress_and_lines_are_stored(live:
     assert_eq!((progress.fraction, progress.message.as_str()), (0.5, "half way"));
     let lines: Vec<_> = job.logs.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(lines, ["first", "second"]);
+}
+
+/// R8.5: a worker adds what its runs were like, at the latest when it ends.
+/// Guard: a drain adds what was not added.
+pub(in crate::worker) async fn r8_5_a_worker_adds_what_it_ran(live: Live) {
+    live.enqueue_many(3).await;
+    live.enqueue(9).await;
+    live.enqueue_raw("unhandled", "1").await;
+    let handler = |task: Task, _: Ctx| async move {
+        if task.n == 9 { Err(JobError::fatal("no")) } else { JobResult::Ok(()) }
+    };
+    live.worker().handle(handler).run_until_idle().await.expect("run");
+    let history = live.world.backend().capabilities().history.expect("history");
+    let rows = history.list_runs(&all_times(Resolution::Hour)).await.expect("list_runs");
+    let of = |kind: Option<&str>| {
+        let rows = rows.iter().filter(|row| row.kind.as_ref().map(Kind::as_str) == kind);
+        rows.fold(Runs::default(), |mut sum, row| {
+            sum.merge(&row.runs);
+            sum
+        })
+    };
+    let handled = of(Some("task"));
+    assert_eq!((handled.completed, handled.dead, handled.failed), (3, 1, 0), "{rows:?}");
+    assert_eq!((handled.wait.count(), handled.run.count()), (4, 4), "{rows:?}");
+    assert!(of(None).released > 0, "of kinds without a handler: {rows:?}");
 }
