@@ -23,6 +23,16 @@ pub fn as_json(bytes: &[u8]) -> Option<&RawValue> {
     json.filter(|json| json.get().len() == bytes.len())
 }
 
+/// The length of a text in JSON, without the quotes around it.
+pub(crate) fn json_bytes(text: &str) -> usize {
+    let added = |byte: u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 1,
+        0..=31 => 5,
+        _ => 0,
+    };
+    text.len() + text.bytes().map(added).sum::<usize>()
+}
+
 /// Writes a value that is there.
 pub(crate) fn put_given<M: SerializeMap, T: Serialize>(
     map: &mut M,
@@ -106,6 +116,13 @@ mod tests {
             assert_eq!(json_depth(json.as_bytes()), wanted, "{json}");
         }
         assert_eq!(json_depth("[".repeat(10_000).as_bytes()), 10_000);
+    }
+
+    #[test]
+    fn r8_9_a_text_counts_as_json_writes_it() {
+        for text in (0..=0x10_ffff).filter_map(char::from_u32).map(String::from) {
+            assert_eq!(json_bytes(&text), serde_json::to_string(&text).unwrap().len() - 2);
+        }
     }
 
     #[test]

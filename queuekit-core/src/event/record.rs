@@ -50,7 +50,7 @@ impl Event {
 
     /// The bytes that count towards those of an answer (contract R8.9).
     pub fn bytes(&self) -> usize {
-        self.data.len() + self.metadata.bytes()
+        self.data.len() + self.metadata.json_bytes()
     }
 
     /// The same event, for another delivery.

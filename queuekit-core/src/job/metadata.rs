@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::json_bytes;
+
 /// Text by name, e.g. `traceparent`; at most 4 KiB of keys and values (contract R12).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -33,6 +35,11 @@ impl Metadata {
     /// The bytes that count towards the limit: those of all names and values.
     pub fn bytes(&self) -> usize {
         self.0.iter().map(|(name, value)| name.len() + value.len()).sum()
+    }
+
+    /// Those of all names and values as JSON.
+    pub(crate) fn json_bytes(&self) -> usize {
+        self.0.iter().map(|(name, value)| json_bytes(name) + json_bytes(value)).sum()
     }
 }
 

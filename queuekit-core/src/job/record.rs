@@ -11,6 +11,7 @@ use super::{ErrorText, JobId, Metadata, Payload, Priority, State, Status};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::error_text::storable;
+use crate::json::json_bytes;
 use crate::limits::LOG_LINE_BYTES;
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
 use crate::words::words;
@@ -134,10 +135,11 @@ impl Job {
 
     /// The bytes that count towards those of an answer (contract R8.9).
     pub fn bytes(&self) -> usize {
-        let errors: usize = self.errors.iter().map(|failure| failure.error.as_str().len()).sum();
-        let logs: usize = self.logs.iter().map(|line| line.text.len()).sum();
+        let errors = self.errors.iter().map(|failure| json_bytes(failure.error.as_str()));
+        let logs = self.logs.iter().map(|line| json_bytes(&line.text));
+        let texts: usize = errors.chain(logs).sum();
         let result = self.result.as_ref().map_or(0, Bytes::len);
-        self.payload.len() + self.metadata.bytes() + result + errors + logs
+        self.payload.len() + self.metadata.json_bytes() + result + texts
     }
 
     /// Decodes the result of a completed job from JSON; the field of the same name has its bytes.
