@@ -199,8 +199,12 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.audit().list_acts(before, limit).await
     }
 
-    async fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>> {
-        self.errors().list_error_groups(queues).await
+    async fn list_error_groups(
+        &self,
+        queues: &[QueueName],
+        limit: PageSize,
+    ) -> Result<Vec<ErrorGroup>> {
+        self.errors().list_error_groups(queues, limit).await
     }
 
     async fn record_totals(&self) -> Result<bool> {

@@ -294,9 +294,13 @@ impl<L: Layer> AuditLog for Wrapped<L> {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl<L: Layer> ErrorGroups for Wrapped<L> {
-    async fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>> {
+    async fn list_error_groups(
+        &self,
+        queues: &[QueueName],
+        limit: PageSize,
+    ) -> Result<Vec<ErrorGroup>> {
         self.0.called("list_error_groups");
-        self.0.list_error_groups(queues).await
+        self.0.list_error_groups(queues, limit).await
     }
 }
 

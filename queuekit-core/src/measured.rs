@@ -328,8 +328,12 @@ impl AuditLog for Measured {
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl ErrorGroups for Measured {
-    async fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>> {
-        measured!("list_error_groups", inner!(self, errors).list_error_groups(queues))
+    async fn list_error_groups(
+        &self,
+        queues: &[QueueName],
+        limit: PageSize,
+    ) -> Result<Vec<ErrorGroup>> {
+        measured!("list_error_groups", inner!(self, errors).list_error_groups(queues, limit))
     }
 }
 

@@ -1,5 +1,6 @@
--- The error groups of queues: those that were added up, plus the deltas that were not yet.
--- Parameters: $1 queues, $2 most groups of each.
+-- The most recent error groups of queues: those that were added up, plus the deltas that were not
+-- yet.
+-- Parameters: $1 queues, $2 most groups of each, $3 most groups in all.
 -- Result: a row per group: queue, kind, signature, failures, deaths, first and last time, sample.
 -- Index: error_groups_pkey, error_deltas_queue.
 -- Locks: nothing.
@@ -40,3 +41,5 @@ SELECT
     ranked.last, ranked.sample
 FROM ranked
 WHERE ranked.place <= $2::bigint
+ORDER BY ranked.last DESC, ranked.queue, ranked.kind, ranked.signature
+LIMIT $3::bigint

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use queuekit_core::capability::ErrorGroups;
-use queuekit_core::{ErrorGroup, QueueName, Result};
+use queuekit_core::{ErrorGroup, PageSize, QueueName, Result};
 
 use crate::PostgresStore;
 use crate::call::Call;
@@ -10,14 +10,18 @@ use crate::step;
 
 #[async_trait]
 impl ErrorGroups for PostgresStore {
-    async fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>> {
+    async fn list_error_groups(
+        &self,
+        queues: &[QueueName],
+        limit: PageSize,
+    ) -> Result<Vec<ErrorGroup>> {
         if queues.is_empty() {
             return Ok(Vec::new());
         }
-        let input = (queues, self.shared.limits.error_groups());
+        let input = (queues, self.shared.limits.error_groups(), limit.get());
         let listed = self.call("list_error_groups", Call::Repeatable, input, |input, session| {
-            let (queues, most) = *input;
-            Box::pin(step::list_error_groups(session, queues, most))
+            let (queues, kept, limit) = *input;
+            Box::pin(step::list_error_groups(session, queues, kept, limit))
         });
         listed.await
     }

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use queuekit_core::capability::ErrorGroups;
-use queuekit_core::{ErrorGroup, GroupDelta, GroupKey, Kind, QueueName, Result, Signature};
+use queuekit_core::{
+    ErrorGroup, GroupDelta, GroupKey, Kind, PageSize, QueueName, Result, Signature,
+};
 
 use crate::RedisStore;
 use crate::codec::{array_of, bytes_of, job_id};
@@ -17,26 +19,31 @@ use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// The most queues that are asked at once.
-const AT_ONCE: usize = 50;
+const AT_ONCE: usize = 10;
 
 #[async_trait]
 impl ErrorGroups for RedisStore {
-    async fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>> {
+    async fn list_error_groups(
+        &self,
+        queues: &[QueueName],
+        limit: PageSize,
+    ) -> Result<Vec<ErrorGroup>> {
         let queues: Vec<&QueueName> = queues.iter().collect::<BTreeSet<_>>().into_iter().collect();
         let (store, mut groups) = (self.for_one_call(), Vec::new());
         for queues in queues.chunks(AT_ONCE) {
-            let of_queues = queues.iter().map(|queue| store.error_groups_of(queue));
+            let of_queues = queues.iter().map(|queue| store.error_groups_of(queue, limit));
             groups.extend(try_join_all(of_queues).await?.into_iter().flatten());
+            ErrorGroup::keep_latest(&mut groups, limit.get());
         }
-        ErrorGroup::sort(&mut groups);
         Ok(groups)
     }
 }
 
 impl RedisStore {
-    async fn error_groups_of(&self, queue: &QueueName) -> Result<Vec<ErrorGroup>> {
+    async fn error_groups_of(&self, queue: &QueueName, limit: PageSize) -> Result<Vec<ErrorGroup>> {
         let (call, script) = (Call::Read, Lua::ErrorGroups);
-        let answer = self.on_queue("list_error_groups", call, script, queue, []).await?;
+        let args = [limit.get().to_string().into_bytes()];
+        let answer = self.on_queue("list_error_groups", call, script, queue, args).await?;
         let parts = array_of(answer).ok_or_else(|| unreadable("error groups"))?;
         let texts: Vec<Vec<u8>> = parts.into_iter().filter_map(bytes_of).collect();
         let groups = texts.chunks_exact(2).filter_map(|pair| read(queue, &pair[0], &pair[1]));

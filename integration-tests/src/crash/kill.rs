@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_conformance::time_limit::measured;
-use queuekit_core::limits::FAILURES_KEPT;
-use queuekit_core::{Backend, Job, JobFilter, JobId, QueuePatch, State, StatusSet};
+use queuekit_core::limits::{FAILURES_KEPT, PAGE_JOBS};
+use queuekit_core::{Backend, Job, JobFilter, JobId, PageSize, QueuePatch, State, StatusSet};
 
 use super::call::queue;
 use super::process::until;
@@ -192,7 +192,8 @@ pub(super) async fn assert_errors_are_counted(store: &dyn Backend, jobs: &BTreeM
     if jobs.values().any(|job| job.errors.len() == FAILURES_KEPT) {
         return;
     }
-    let groups = errors.list_error_groups(&[queue()]).await.expect("list_error_groups");
+    let all = PageSize::new(PAGE_JOBS).expect("a size");
+    let groups = errors.list_error_groups(&[queue()], all).await.expect("list_error_groups");
     let counted: u64 = groups.iter().map(|group| group.failures).sum();
     let recorded: usize = jobs.values().map(|job| job.errors.len()).sum();
     assert_eq!(counted, recorded as u64, "failures of {} jobs: {groups:?}", jobs.len());

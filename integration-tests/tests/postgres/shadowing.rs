@@ -59,7 +59,8 @@ async fn use_all(store: &PostgresStore) {
     create(store, &lost).await;
     let lost = DeadLetter::of_job(lost.id(), "HTTP 503");
     store.dead_letter_one(lost).await.expect("dead_letter");
-    let groups = store.list_error_groups(&[QueueName::new("q").expect("a name")]).await;
+    let queues = [QueueName::new("q").expect("a name")];
+    let groups = store.list_error_groups(&queues, PageSize::default()).await;
     assert_eq!(groups.expect("list_error_groups").len(), 1);
     use_history(store).await;
     assert!(store.list_jobs(&JobFilter::default()).await.expect("list_jobs").items.len() >= 6);

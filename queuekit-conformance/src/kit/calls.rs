@@ -112,7 +112,7 @@ fn of_operators<'s>(store: &'s dyn Backend, token: &'s LeaseToken) -> Vec<Call<'
     }
     if let Some(errors) = can.errors {
         calls.extend(calls! { errors =>
-            list_error_groups(&[default_queue()]);
+            list_error_groups(&[default_queue()], PageSize::default());
         });
     }
     if let Some(history) = can.history {

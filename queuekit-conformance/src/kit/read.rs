@@ -1,7 +1,9 @@
 //! Reading jobs and queues.
 
+use queuekit_core::limits::PAGE_JOBS;
 use queuekit_core::{
-    BackendExt, Job, JobFilter, JobId, Page, PageSize, Queue, QueueName, State, Status, Timestamp,
+    BackendExt, ErrorGroup, Job, JobFilter, JobId, Page, PageSize, Queue, QueueName, State, Status,
+    Timestamp,
 };
 
 use super::default_queue;
@@ -32,6 +34,18 @@ impl<'w> dyn World + 'w {
     /// The status of a job.
     pub async fn status(&self, id: JobId) -> Status {
         self.job(id).await.status
+    }
+
+    /// The most recent error groups of these queues, as many as a page has.
+    pub async fn error_groups(&self, queues: &[QueueName]) -> Vec<ErrorGroup> {
+        self.latest_error_groups(queues, PAGE_JOBS).await
+    }
+
+    /// The most recent error groups of these queues, at most this number.
+    pub async fn latest_error_groups(&self, queues: &[QueueName], most: usize) -> Vec<ErrorGroup> {
+        let errors = self.capabilities().errors.expect("the store has Errors");
+        let limit = PageSize::new(most).expect("a size");
+        errors.list_error_groups(queues, limit).await.expect("list_error_groups")
     }
 
     /// One page of a listing.

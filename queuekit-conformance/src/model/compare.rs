@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fastrand::Rng;
+use queuekit_core::limits::PAGE_JOBS;
 use queuekit_core::queue::Order;
 use queuekit_core::{
-    Backend, BackendExt, GroupKey, Job, JobFilter, PartitionKey, QueueName, State, Status,
+    Backend, BackendExt, GroupKey, Job, JobFilter, PageSize, PartitionKey, QueueName, State, Status,
 };
 
 use super::machine::{Machine, ModelJob};
@@ -50,7 +51,8 @@ pub(super) async fn everything(
 async fn errors(store: &dyn Backend, machine: &Machine) {
     let Some(errors) = store.capabilities().errors else { return };
     let queues: Vec<_> = machine.errors.keys().map(|(queue, _)| queue.clone()).collect();
-    let groups = errors.list_error_groups(&queues).await.expect("list_error_groups");
+    let all = PageSize::new(PAGE_JOBS).expect("a size");
+    let groups = errors.list_error_groups(&queues, all).await.expect("list_error_groups");
     let groups = groups.into_iter().map(|group| {
         assert!(group.first <= group.last, "{group:?}");
         ((group.queue, group.key), (group.failures, group.deaths))

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use async_trait::async_trait;
 
+use crate::backend::PageSize;
 use crate::error::Result;
 use crate::error_group::ErrorGroup;
 use crate::names::QueueName;
@@ -15,7 +16,7 @@ use crate::names::QueueName;
 ///
 /// ```
 /// use queuekit_core::memory::MemoryStore;
-/// use queuekit_core::{Backend, BackendExt, DeadLetter, JobDraft, QueueName};
+/// use queuekit_core::{Backend, BackendExt, DeadLetter, JobDraft, PageSize, QueueName};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> queuekit_core::Result<()> {
@@ -23,7 +24,7 @@ use crate::names::QueueName;
 /// let id = store.enqueue_one(JobDraft::new("mail", "{}").build()?).await?;
 /// store.dead_letter_one(DeadLetter::of_job(id, "order 42 is gone")).await?;
 /// let errors = store.capabilities().errors.expect("this store has it");
-/// let groups = errors.list_error_groups(&[QueueName::default()]).await?;
+/// let groups = errors.list_error_groups(&[QueueName::default()], PageSize::default()).await?;
 /// assert_eq!(groups[0].key.signature.as_str(), "order <n> is gone");
 /// assert_eq!((groups[0].failures, groups[0].deaths), (0, 1));
 /// # Ok(())
@@ -31,10 +32,14 @@ use crate::names::QueueName;
 /// ```
 #[async_trait]
 pub trait ErrorGroups: Debug + Send + Sync {
-    /// The groups of these queues, the most recent first; of each queue at most
-    /// [`Limits::error_groups`](crate::Limits::error_groups). It reads no job.
+    /// The most recent groups of these queues, at most this number, the most recent first. It reads
+    /// no job. Of each queue the store keeps [`Limits::error_groups`](crate::Limits::error_groups).
     ///
     /// # Errors
     /// `Unavailable`, `Closed`.
-    async fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>>;
+    async fn list_error_groups(
+        &self,
+        queues: &[QueueName],
+        limit: PageSize,
+    ) -> Result<Vec<ErrorGroup>>;
 }

@@ -48,12 +48,14 @@ impl ErrorGroup {
         self.sample = delta.sample;
     }
 
-    /// The most recent first; equal times by queue, kind and signature.
-    pub fn sort(groups: &mut [Self]) {
+    /// Keeps the most recent, at most this number, the most recent first; equal times by queue,
+    /// kind and signature.
+    pub fn keep_latest(groups: &mut Vec<Self>, most: usize) {
         groups.sort_by(|a, b| {
             let by_time = b.last.cmp(&a.last);
             by_time.then_with(|| a.queue.cmp(&b.queue)).then_with(|| a.key.cmp(&b.key))
         });
+        groups.truncate(most);
     }
 }
 

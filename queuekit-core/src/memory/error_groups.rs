@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use super::tables::Tables;
 use super::{MemoryStore, Operation};
+use crate::backend::PageSize;
 use crate::capability::ErrorGroups;
 use crate::error::Result;
 use crate::error_group::{ErrorGroup, GroupDelta, GroupKey};
@@ -15,15 +16,21 @@ use crate::names::QueueName;
 
 #[async_trait]
 impl ErrorGroups for MemoryStore {
-    async fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>> {
+    async fn list_error_groups(
+        &self,
+        queues: &[QueueName],
+        limit: PageSize,
+    ) -> Result<Vec<ErrorGroup>> {
         if queues.is_empty() {
             return Ok(Vec::new());
         }
         self.step(Operation::ListErrorGroups, |tables| {
             let names: BTreeSet<_> = queues.iter().collect();
-            let groups = names.into_iter().filter_map(|name| tables.error_groups.get(name));
-            let mut groups: Vec<_> = groups.flat_map(|of| of.values().cloned()).collect();
-            ErrorGroup::sort(&mut groups);
+            let mut groups = Vec::new();
+            for of_queue in names.into_iter().filter_map(|name| tables.error_groups.get(name)) {
+                groups.extend(of_queue.values().cloned());
+                ErrorGroup::keep_latest(&mut groups, limit.get());
+            }
             Ok(groups)
         })
     }

@@ -79,21 +79,22 @@ pub(super) async fn fold(session: &Session<'_>, most: i32, kept: i64) -> Outcome
 pub(crate) async fn list_error_groups(
     session: &Session<'_>,
     names: &[QueueName],
-    most: usize,
+    kept: usize,
+    limit: usize,
 ) -> Outcome<Vec<ErrorGroup>> {
     let rows = queues::named(session, names).await?;
     let names: HashMap<i32, QueueName> =
         rows.into_iter().filter(|row| !row.removed).map(|row| (row.id, row.name)).collect();
     let queues: Vec<i32> = names.keys().copied().collect();
-    let most = i64::try_from(most).unwrap_or(i64::MAX);
-    let rows = session.query(Sql::ErrorGroups, params![queues, most]).await?;
+    let [kept, most] = [kept, limit].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+    let rows = session.query(Sql::ErrorGroups, params![queues, kept, most]).await?;
     let mut groups = Vec::with_capacity(rows.len());
     for row in &rows {
         if let Some(queue) = names.get(&row.try_get("queue")?) {
             groups.extend(group(row, queue)?);
         }
     }
-    ErrorGroup::sort(&mut groups);
+    ErrorGroup::keep_latest(&mut groups, limit);
     Ok(groups)
 }
 

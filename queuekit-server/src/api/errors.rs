@@ -4,11 +4,13 @@ use axum::extract::State;
 use axum::response::Response;
 use queuekit::QueueName;
 use queuekit::jobs::{ErrorGroup, GroupId, PageSize};
+use queuekit::store::limits::PAGE_JOBS;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::app::App;
 use super::params::{Named, Params};
+use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{ErrorGroupBody, ErrorGroupsBody};
 
@@ -50,11 +52,8 @@ pub(super) async fn list_errors(
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
-    groups(&app, &caller, query.queue, |groups| {
-        groups.truncate(limit.get());
-        Ok(())
-    })
-    .await
+    let groups = Wanted { queue: query.queue, id: None, limit }.groups(&app, &caller).await?;
+    groups.answer().await
 }
 
 /// Gets an error group: one for each queue that has it.
@@ -73,35 +72,66 @@ pub(super) async fn get_error(
     Params(query): Params<ErrorQuery>,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
-    groups(&app, &caller, query.queue, |groups| {
-        groups.retain(|group| group.key.id() == id);
-        if groups.is_empty() { Err(Problem::not_found("error group")) } else { Ok(()) }
-    })
-    .await
+    let wanted = Wanted { queue: query.queue, id: Some(id), limit: PageSize::new(PAGE_JOBS)? };
+    let groups = wanted.groups(&app, &caller).await?;
+    if groups.groups.is_empty() {
+        return Err(Problem::not_found("error group"));
+    }
+    groups.answer().await
 }
 
-/// The groups that the caller may see, and that `keep` keeps.
-async fn groups(
-    app: &App,
-    caller: &Caller,
+/// Which groups.
+struct Wanted {
     queue: Option<String>,
-    keep: impl FnOnce(&mut Vec<ErrorGroup>) -> Result<(), Problem>,
-) -> Result<Response, Problem> {
-    let queues = match queue.map(QueueName::new).transpose()? {
-        Some(queue) => {
-            caller.need_queue(queue.as_str())?;
-            vec![queue]
+    id: Option<GroupId>,
+    limit: PageSize,
+}
+
+/// Groups, and the memory for them.
+struct Groups {
+    groups: Vec<ErrorGroup>,
+    budget: RequestBudget,
+}
+
+impl Wanted {
+    /// Those of the groups that the caller may see.
+    async fn groups(self, app: &App, caller: &Caller) -> Result<Groups, Problem> {
+        let queues = match self.queue.map(QueueName::new).transpose()? {
+            Some(queue) => {
+                caller.need_queue(queue.as_str())?;
+                vec![queue]
+            }
+            None => all_queues(app, caller).await?,
+        };
+        let budget = app.budget(caller).await?;
+        let errors = app.store().capabilities().errors;
+        let errors = errors.ok_or_else(|| Problem::unsupported("error groups"))?;
+        let is_wanted = |group: &ErrorGroup| {
+            self.id.is_none_or(|id| group.key.id() == id)
+                && caller.sees_kind(group.key.kind.as_str())
+        };
+        // The store knows no such condition, so it is asked for all groups, queue by queue.
+        let picks = self.id.is_some() || caller.is_bound_to_kinds();
+        let (at_once, most) = match picks {
+            true => (1, PageSize::new(PAGE_JOBS)?),
+            false => (QUEUES, self.limit),
+        };
+        let mut groups = Vec::new();
+        for queues in queues.chunks(at_once) {
+            let of_queues = errors.list_error_groups(queues, most).await?;
+            groups.extend(of_queues.into_iter().filter(is_wanted));
+            ErrorGroup::keep_latest(&mut groups, self.limit.get());
         }
-        None => all_queues(app, caller).await?,
-    };
-    let budget = app.budget(caller).await?;
-    let errors = app.store().capabilities().errors;
-    let errors = errors.ok_or_else(|| Problem::unsupported("error groups"))?;
-    let mut groups = errors.list_error_groups(&queues).await?;
-    groups.retain(|group| caller.sees_kind(group.key.kind.as_str()));
-    keep(&mut groups)?;
-    let body = ErrorGroupsBody { groups: groups.iter().map(ErrorGroupBody::of).collect() };
-    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
+        Ok(Groups { groups, budget })
+    }
+}
+
+impl Groups {
+    async fn answer(self) -> Result<Response, Problem> {
+        let groups = self.groups.iter().map(ErrorGroupBody::of).collect();
+        let body = ErrorGroupsBody { groups };
+        response_budget::answer(self.budget, serde_json::to_vec(&body).unwrap_or_default()).await
+    }
 }
 
 /// The queues that the caller may see.

@@ -73,14 +73,19 @@ impl Step<'_> {
         grown.into_iter().try_for_each(trim)
     }
 
-    pub(crate) fn list_error_groups(&self, queues: &[QueueName]) -> Result<Vec<ErrorGroup>> {
+    pub(crate) fn list_error_groups(
+        &self,
+        queues: &[QueueName],
+        limit: usize,
+    ) -> Result<Vec<ErrorGroup>> {
         let mut groups = Vec::new();
         for name in queues.iter().collect::<BTreeSet<_>>() {
             let Some(queue) = self.queue_row(name)? else { continue };
             let read = |row: &Row<'_>, at: &GroupColumns| group(row, at, name);
-            groups.extend(self.rows(ERROR_GROUPS, [queue.id], read)?.into_iter().flatten());
+            let rows = self.rows(ERROR_GROUPS, [queue.id], read)?;
+            groups.extend(rows.into_iter().flatten());
+            ErrorGroup::keep_latest(&mut groups, limit);
         }
-        ErrorGroup::sort(&mut groups);
         Ok(groups)
     }
 }
