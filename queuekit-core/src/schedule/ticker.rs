@@ -31,6 +31,13 @@ struct Held {
     wait: Duration,
 }
 
+impl Held {
+    /// Also if the clock was set back, because the time to try again would be far away.
+    fn is_over(&self, now: Timestamp) -> bool {
+        self.until <= now || self.until.since(now) > self.wait
+    }
+}
+
 /// By its next time and its name.
 type Place = (Timestamp, ScheduleName);
 
@@ -53,7 +60,7 @@ impl Ticker {
         let up_to = held.as_ref().map(|held| held.up_to.clone());
         let mut found = due(&scheduler, up_to).await?;
         let wait = held.as_ref().map(|held| held.wait);
-        if held.as_ref().is_some_and(|held| held.until <= found.now) {
+        if held.as_ref().is_some_and(|held| held.is_over(found.now)) {
             held = None;
             found = due(&scheduler, None).await?;
         }
@@ -120,7 +127,7 @@ mod tests {
 
     use super::*;
     use crate::client::Client;
-    use crate::clock::ManualClock;
+    use crate::clock::{Clock, ManualClock};
     use crate::job::JobDraft;
     use crate::memory::MemoryStore;
     use crate::queue::QueuePatch;
@@ -186,6 +193,16 @@ mod tests {
         admin.configure(&"full".try_into().unwrap(), &all).await.unwrap();
         let (jobs, failed) = stage.after(8 * SECOND).await;
         assert_eq!((jobs, failed), (8 + 2 * 32, names(&[])), "each second of both is enqueued");
+    }
+
+    #[tokio::test]
+    async fn r15_7_a_clock_that_was_set_back_leaves_no_schedule_out() {
+        let mut stage = Stage::with_room_for(0).await;
+        stage.put("a", "full").await;
+        assert_eq!(stage.after(100 * SECOND).await.1, names(&["a"]));
+        assert_eq!(stage.after(Duration::ZERO).await.1, names(&[]));
+        stage.clock.set(stage.clock.now().minus(50 * SECOND));
+        assert_eq!(stage.after(Duration::ZERO).await.1, names(&["a"]));
     }
 
     #[tokio::test]
