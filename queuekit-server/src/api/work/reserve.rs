@@ -26,8 +26,10 @@ use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, Json, Problem, WorkScope};
 use crate::wire::{BATCH, LeasedBody, entries, items, millis};
 
-/// How often a waiting call asks the store, because wake-ups may be lost.
+/// How often a waiting call asks the store, because wake-ups may be lost: once in this time for
+/// each hundred of its queues.
 const POLL: Duration = Duration::from_secs(1);
+const QUEUES_PER_POLL: usize = 100;
 /// The pattern of names.
 const NAME: &str = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$";
 
@@ -159,8 +161,8 @@ async fn first(
         if reserved.more() {
             continue;
         }
-        let due = reserved.next_due_in().unwrap_or(POLL);
-        let pause = jittered(POLL, chance()).min(due).min(left);
+        let due = reserved.next_due_in().unwrap_or(Duration::MAX);
+        let pause = jittered(poll_of(queues.len()), chance()).min(due).min(left);
         // Hold no memory while waiting.
         drop((reserved, budget));
         room = app.recent_sizes().room(limit);
@@ -179,6 +181,12 @@ async fn first(
             () = app.stopping().cancelled() => {}
         }
     }
+}
+
+/// How long a call that names this number of queues waits before it asks again. However many it
+/// names, it looks at no more than 100 queues a second.
+fn poll_of(queues: usize) -> Duration {
+    POLL * u32::try_from(queues.div_ceil(QUEUES_PER_POLL)).unwrap_or(u32::MAX)
 }
 
 /// Reserves in its own task: if the client disconnects meanwhile, the leases are released.
@@ -255,4 +263,16 @@ fn one() -> usize {
 
 fn half_a_minute() -> u64 {
     30_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s6_a_call_that_waits_for_many_queues_asks_less_often() {
+        for (queues, seconds) in [(1, 1), (100, 1), (101, 2), (960, 10), (1000, 10)] {
+            assert_eq!(poll_of(queues), Duration::from_secs(seconds), "{queues}");
+        }
+    }
 }
