@@ -210,9 +210,29 @@ impl From<Error> for Problem {
         }
         if status.is_server_error() {
             tracing::warn!(error = %error, "a request failed");
+            if let Some(detail) = public_detail(error.kind()) {
+                problem.0.detail = detail.to_owned();
+            }
         }
         problem
     }
+}
+
+/// What an answer says of a fault of the store. The text of the error is for the log: it may have
+/// what the store's server or driver says about itself.
+fn public_detail(kind: &ErrorKind) -> Option<&'static str> {
+    Some(match kind {
+        ErrorKind::Unsupported => return None,
+        ErrorKind::StorageFull => "the store has no room; nothing was stored",
+        ErrorKind::Indeterminate => {
+            "it is unknown whether the call took effect; it is safe to repeat it"
+        }
+        ErrorKind::Unavailable => {
+            "the store cannot be reached or is too busy; nothing was changed, try again"
+        }
+        ErrorKind::Closed => "the server has closed its store; try again",
+        _ => "the store cannot read what is stored; the log of the server says more",
+    })
 }
 
 impl IntoResponse for Problem {
@@ -247,4 +267,27 @@ impl IntoResponse for Problem {
 /// `Retry-After` has whole seconds, rounded up: later is safe, earlier is not.
 fn whole_seconds(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(u64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_does_not_repeat_what_the_driver_says() {
+        let driver = std::io::Error::other("no route to 10.0.0.7:5432, user jobs");
+        for (kind, status) in [
+            (ErrorKind::Unavailable, 503),
+            (ErrorKind::Indeterminate, 503),
+            (ErrorKind::StorageFull, 503),
+            (ErrorKind::Closed, 503),
+            (ErrorKind::Corrupt, 500),
+        ] {
+            let message = format!("the server refused the call: {driver}");
+            let problem = Problem::from(Error::new(kind, message).during("enqueue"));
+            assert_eq!(problem.0.status.as_u16(), status);
+            assert!(!problem.0.detail.contains("10.0.0.7"), "{}", problem.0.detail);
+            assert!(!problem.0.detail.is_empty());
+        }
+    }
 }
