@@ -272,3 +272,17 @@ fn s6_a_key_pays_for_deliveries_of_its_replays_and_not_for_who_subscribes() {
     let waits = wait(replay());
     assert!((2..=4).contains(&waits), "21 deliveries at 5 a second: {waits} s");
 }
+
+#[test]
+fn s6_a_key_pays_for_schedules_that_are_read_for_it_and_not_shown() {
+    let bound = format!("{}queues = [\"none\"]\n", bounded_key("bound", &["read"], 2));
+    let server = guarded_with(&bound);
+    for n in 0..17 {
+        let body =
+            json!({"every_ms": 86_400_000, "job": {"kind": "t", "payload": "x".repeat(1_000_000)}});
+        by(&server, "admin", "PUT", &format!("/v1/schedules/s{n}")).json(&body).expect(201);
+    }
+    let list = || by(&server, "bound", "GET", "/v1/schedules").send();
+    assert_eq!(list().expect(200).value()["schedules"], json!([]));
+    list().problem(429, "rate_limited");
+}
