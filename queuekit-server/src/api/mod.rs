@@ -12,6 +12,7 @@ mod event_retention;
 mod events;
 mod figures;
 mod health;
+mod history;
 mod jobs;
 mod keys;
 mod metrics;
@@ -114,6 +115,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(jobs::bulk::bulk_jobs))
         .routes(routes!(errors::list_errors))
         .routes(routes!(errors::get_error))
+        .routes(routes!(history::history))
         .routes(routes!(queues::list_queues))
         .routes(routes!(queues::get_queue, queues::configure, queues::remove_queue))
         .routes(routes!(queues::jobs_of_queue))

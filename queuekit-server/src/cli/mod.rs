@@ -19,6 +19,7 @@ mod exit;
 mod filter;
 mod format;
 mod hardening;
+mod history;
 mod job;
 mod key;
 mod logs;

@@ -31,7 +31,8 @@ Commands that make several calls, or none, print the JSON below. New versions ma
   `{"dry_run", "matched", "changed", "skipped"}`
 - `job watch`: a line for each change, as `job show` answers it
 - `stats`, with `--watch` a line for each change: `{"jobs": {STATUS: N, ..}, "queues", "paused",
-  "workers", "slots", "running"}`
+  "workers", "slots", "running"}`; with `--history` a line for each answer of
+  [`GET /v1/history`](http.md#history)
 - `subscription replay`: `{"matched", "delivered"}`
 - `cron delete`: `{"schedule", "outcome"}`; `subscription delete`: `{"consumer", "outcome"}`
 - `queue remove`: `{"queue", "outcome": "removed" or, with --dry-run, "unchanged", "jobs"}`

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::api::Api;
 use super::context::{Access, Context};
 use super::exit::Exit;
+use super::history::History;
 use super::output::Output;
 use super::queue;
 use super::retry::Retry;
@@ -29,11 +30,18 @@ pub(crate) struct Stats {
     /// Refresh every second, until Ctrl-C
     #[arg(long, short)]
     watch: bool,
+    #[command(flatten)]
+    past: History,
 }
 
 impl Stats {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
+        if self.past.is_asked() {
+            let show = async |api: &Api| self.past.show(api, output).await;
+            context.with_api(Access::Existing, show).await?;
+            return Ok(Exit::Success);
+        }
         let show = async |api: &Api| {
             let mut last = String::new();
             loop {

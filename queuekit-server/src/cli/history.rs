@@ -1,0 +1,147 @@
+//! `queuekit stats --history`: how things were.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use queuekit::QueueName;
+use queuekit::queues::Totals;
+use queuekit::store::history::{Runs, TotalsRow, rates};
+use queuekit::store::{Clock, Kind, SystemClock};
+use serde::Serialize;
+
+use super::api::Api;
+use super::duration::Span;
+use super::format::{or_dash, span};
+use super::output::Output;
+use super::table::{Cell, Table};
+use crate::wire::{HistoryBody, Time, TotalsRowBody};
+
+/// How far back, and of what.
+#[derive(Args, Debug)]
+pub(crate) struct History {
+    /// Show rates, waits and run times by queue since this long ago, such as 1h
+    #[arg(long, value_name = "DURATION", conflicts_with = "watch")]
+    history: Option<Span>,
+    /// Only the history of this queue
+    #[arg(long, value_name = "NAME", requires = "history")]
+    queue: Option<QueueName>,
+    /// Only runs of this kind
+    #[arg(long, value_name = "NAME", requires = "history")]
+    kind: Option<Kind>,
+}
+
+#[derive(Serialize)]
+struct Query<'a> {
+    from: Time,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a QueueName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'a Kind>,
+}
+
+/// What is shown of a queue.
+#[derive(Default)]
+struct OfQueue {
+    change: Totals,
+    elapsed: Duration,
+    runs: Runs,
+}
+
+impl History {
+    pub(crate) fn is_asked(&self) -> bool {
+        self.history.is_some()
+    }
+
+    /// Shows all rows as a table, or each answer as a line of JSON.
+    pub(crate) async fn show(&self, api: &Api, output: Output) -> Result<()> {
+        let Some(Span(back)) = self.history else { return Ok(()) };
+        let (queue, kind) = (self.queue.as_ref(), self.kind.as_ref());
+        let from = Time(SystemClock::default().now().minus(back));
+        let (mut from, mut step) = (from, None::<String>);
+        let (mut totals, mut queues) = (Vec::new(), BTreeMap::<String, OfQueue>::new());
+        loop {
+            let query = Query { from, step: step.as_deref(), queue, kind };
+            let answer = api.find("/v1/history", &query).await?;
+            let body: HistoryBody = answer.read()?;
+            if output.json {
+                output.json(&body)?;
+            }
+            for row in &body.runs {
+                queues.entry(row.queue.clone()).or_default().runs.merge(&row.runs());
+            }
+            totals.extend(body.totals.iter().filter_map(totals_row));
+            (step, from) = match body.next {
+                Some(next) => (Some(body.step), next),
+                None => break,
+            };
+        }
+        if output.json {
+            return Ok(());
+        }
+        for rate in rates(&totals) {
+            let shown = queues.entry(rate.queue.to_string()).or_default();
+            shown.change = sum(shown.change, rate.change);
+            shown.elapsed += rate.elapsed();
+        }
+        for row in &totals {
+            queues.entry(row.queue.to_string()).or_default();
+        }
+        output.line(table(&queues))
+    }
+}
+
+fn totals_row(row: &TotalsRowBody) -> Option<TotalsRow> {
+    let totals = Totals {
+        enqueued: row.enqueued,
+        completed: row.completed,
+        failed: row.failed,
+        dead: row.dead,
+        cancelled: row.cancelled,
+    };
+    let queue = QueueName::new(&row.queue).ok()?;
+    Some(TotalsRow { queue, at: row.at.0, read_at: row.read_at.0, totals })
+}
+
+fn sum(a: Totals, b: Totals) -> Totals {
+    let (mut sums, b) = (a.numbers(), b.numbers());
+    sums.iter_mut().zip(b).for_each(|(sum, number)| *sum = sum.saturating_add(number));
+    Totals::from_numbers(&sums).unwrap_or(a)
+}
+
+fn table(queues: &BTreeMap<String, OfQueue>) -> Table {
+    let names = [
+        "QUEUE",
+        "#ENQUEUED/MIN",
+        "#COMPLETED/MIN",
+        "#FAILED/MIN",
+        "#DEAD/MIN",
+        "#WAIT P50",
+        "#WAIT P95",
+        "#RUN P50",
+        "#RUN P95",
+    ];
+    let mut table = Table::new(&names, "no history: no worker or server has recorded it yet");
+    for (queue, OfQueue { change, elapsed, runs }) in queues {
+        let minutes = elapsed.as_secs_f64() / 60.0;
+        let rate = |number: u64| {
+            or_dash((minutes > 0.0).then(|| format!("{:.1}", number as f64 / minutes)))
+        };
+        let time = |time: Option<Duration>| or_dash(time.map(|time| format!("<{}", span(time))));
+        table.row([
+            Cell::from(queue),
+            rate(change.enqueued),
+            rate(change.completed),
+            rate(change.failed),
+            rate(change.dead),
+            time(runs.wait.quantile(0.5)),
+            time(runs.wait.quantile(0.95)),
+            time(runs.run.quantile(0.5)),
+            time(runs.run.quantile(0.95)),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,117 @@
+//! Rows of history in answers, written by the server and read by commands.
+
+use queuekit::store::history::{Histogram, Runs, RunsRow, TotalsRow};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Time;
+
+/// How things were, by time.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = History)]
+pub(crate) struct HistoryBody {
+    /// The time that a row covers: `1m`, `10m` or `1h`.
+    pub(crate) step: String,
+    pub(crate) totals: Vec<TotalsRowBody>,
+    pub(crate) runs: Vec<RunsRowBody>,
+    /// Ask again with this as `from` for the rows that follow; missing if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub(crate) next: Option<Time>,
+}
+
+/// The totals of a queue, as they were once.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = HistoryTotals)]
+pub(crate) struct TotalsRowBody {
+    pub(crate) queue: String,
+    /// The beginning of the time that the row stands for.
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) at: Time,
+    /// When the totals were read: a rate is a difference of totals over the difference of this.
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) read_at: Time,
+    /// Jobs that were enqueued.
+    pub(crate) enqueued: u64,
+    pub(crate) completed: u64,
+    /// Attempts that failed.
+    pub(crate) failed: u64,
+    pub(crate) dead: u64,
+    pub(crate) cancelled: u64,
+}
+
+/// The runs of a queue and kind that workers reported in the time of a row.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = HistoryRuns)]
+pub(crate) struct RunsRowBody {
+    pub(crate) queue: String,
+    /// Missing for all kinds that have no histograms of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kind: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) at: Time,
+    pub(crate) completed: u64,
+    /// Runs that failed, and whose job is retried.
+    pub(crate) failed: u64,
+    pub(crate) dead: u64,
+    pub(crate) released: u64,
+    pub(crate) cancelled: u64,
+    /// Runs whose lease no longer held.
+    pub(crate) lost: u64,
+    /// How many runs waited from due to leased for less than 1 ms, 2 ms, 4 ms and so on; the last
+    /// number has all others.
+    #[schema(min_items = 24, max_items = 24)]
+    pub(crate) wait: [u64; 24],
+    /// How many took this long, likewise.
+    #[schema(min_items = 24, max_items = 24)]
+    pub(crate) run: [u64; 24],
+}
+
+impl TotalsRowBody {
+    pub(crate) fn of(row: &TotalsRow) -> Self {
+        let TotalsRow { queue, at, read_at, totals } = row;
+        Self {
+            queue: queue.to_string(),
+            at: Time(*at),
+            read_at: Time(*read_at),
+            enqueued: totals.enqueued,
+            completed: totals.completed,
+            failed: totals.failed,
+            dead: totals.dead,
+            cancelled: totals.cancelled,
+        }
+    }
+}
+
+impl RunsRowBody {
+    pub(crate) fn of(row: &RunsRow) -> Self {
+        let RunsRow { queue, kind, at, runs } = row;
+        Self {
+            queue: queue.to_string(),
+            kind: kind.as_ref().map(ToString::to_string),
+            at: Time(*at),
+            completed: runs.completed,
+            failed: runs.failed,
+            dead: runs.dead,
+            released: runs.released,
+            cancelled: runs.cancelled,
+            lost: runs.lost,
+            wait: *runs.wait.buckets(),
+            run: *runs.run.buckets(),
+        }
+    }
+
+    /// The runs of the row.
+    pub(crate) fn runs(&self) -> Runs {
+        Runs {
+            completed: self.completed,
+            failed: self.failed,
+            dead: self.dead,
+            released: self.released,
+            cancelled: self.cancelled,
+            lost: self.lost,
+            wait: Histogram::of(self.wait),
+            run: Histogram::of(self.run),
+        }
+    }
+}
