@@ -45,13 +45,13 @@ impl<'de> Visitor<'de> for Seek<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
+        let Some((wanted, rest)) = self.0.split_first() else { return Ok(None) };
         let mut found = None;
-        while let Some(name) = from.next_key::<Cow<'de, str>>()? {
-            match self.0.split_first() {
-                Some((wanted, rest)) if *wanted == name => {
-                    found = from.next_value_seed(Seek(rest))?
-                }
-                _ => drop(from.next_value::<IgnoredAny>()?),
+        while let Some(is_wanted) = from.next_key_seed(Is(wanted))? {
+            if is_wanted {
+                found = from.next_value_seed(Seek(rest))?;
+            } else {
+                from.next_value::<IgnoredAny>()?;
             }
         }
         Ok(found)
@@ -100,6 +100,29 @@ impl<'de> Visitor<'de> for Seek<'_> {
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
         Ok(None)
+    }
+}
+
+/// Compares a name, and keeps none.
+struct Is<'p>(&'p str);
+
+impl<'de> DeserializeSeed<'de> for Is<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<bool, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Is<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<bool, E> {
+        Ok(name == self.0)
     }
 }
 

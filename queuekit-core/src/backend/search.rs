@@ -1,6 +1,7 @@
 //! Listing by what only the content of a job shows (contract R8.8).
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use super::{AnswerBytes, Examined, JobFilter, Page, PageSize};
@@ -13,6 +14,9 @@ const CANDIDATES: usize = 500;
 /// A page begins to read no more after this time, so that a slow store ends a page early, and the
 /// call in time (R10.2).
 const BEGIN_WITHIN: Duration = Duration::from_secs(1);
+
+/// After this many bytes of jobs others of the runtime run: parsing takes about a millisecond.
+const YIELD_BYTES: usize = 128 * 1024;
 
 /// A page of a filter. `list` answers pages of filters without terms on content: what it answers is
 /// looked into here, outside of the store, so that no other call waits for it.
@@ -69,8 +73,7 @@ impl<'f> Search<'f> {
         let mut most = CANDIDATES;
         loop {
             let found = list(self.ask(most)?).await?;
-            let matching: Vec<bool> =
-                found.items.iter().map(|job| self.filter.admits_content(job)).collect();
+            let matching = self.matching(&found.items).await;
             match self.beyond(&found.items, &matching) {
                 None => {
                     self.take(found, matching)?;
@@ -81,6 +84,20 @@ impl<'f> Search<'f> {
                 Some(at) => most = at,
             }
         }
+    }
+
+    /// Which jobs match. Others of the runtime run in between, however large the jobs are.
+    async fn matching(&self, jobs: &[Job]) -> Vec<bool> {
+        let (mut matching, mut bytes) = (Vec::with_capacity(jobs.len()), 0);
+        for job in jobs {
+            matching.push(self.filter.admits_content(job));
+            bytes += job.bytes();
+            if bytes >= YIELD_BYTES {
+                bytes = 0;
+                yield_now().await;
+            }
+        }
+        matching
     }
 
     fn ask(&self, most: usize) -> Result<JobFilter> {
@@ -128,5 +145,49 @@ impl<'f> Search<'f> {
         let position = self.position.filter(|_| !self.is_end);
         self.page.next = position.map(|at| self.filter.cursor_at(&at));
         self.page
+    }
+}
+
+/// Lets other tasks of the runtime run, whichever runtime it is.
+async fn yield_now() {
+    let mut has_yielded = false;
+    poll_fn(|context| {
+        if has_yielded {
+            return Poll::Ready(());
+        }
+        has_yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::job::JobId;
+    use crate::names::{Kind, QueueName};
+
+    /// Guard: parsing gives way to other tasks, however much of it there is.
+    #[test]
+    fn r8_8_a_search_lets_others_run_between_large_jobs() {
+        let queue = QueueName::default();
+        let job = || {
+            let id = JobId::generate(&queue, Timestamp::default());
+            let kind = Kind::new("k").unwrap();
+            let mut job = Job::pending(id, queue.clone(), kind, Timestamp::default());
+            job.payload = format!(r#"{{"text":"{}"}}"#, "x".repeat(YIELD_BYTES)).into();
+            job
+        };
+        let filter = JobFilter::default().payload("text:y");
+        let list = async |_| Ok(Page { items: (0..8).map(|_| job()).collect(), ..Page::default() });
+        let mut searching = pin!(search(&filter, list));
+        let mut context = Context::from_waker(Waker::noop());
+        let polls = (0..).find(|_| searching.as_mut().poll(&mut context).is_ready());
+        assert_eq!(polls, Some(8), "it lets others run after each of 8 jobs");
     }
 }

@@ -99,9 +99,12 @@ pub(super) async fn get_schedule(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<ScheduleName>,
-) -> Result<Answer<ScheduleBody>, Problem> {
+) -> Result<Response, Problem> {
+    caller.need(Scope::Read)?;
+    let budget = app.budget(&caller).await?;
     let (_, schedule) = found(&app, &caller, Scope::Read, &name).await?;
-    Ok(Answer(ScheduleBody::of(ScheduleEntry { name, schedule: Ok(schedule) }, true)))
+    let body = ScheduleBody::of(ScheduleEntry { name, schedule: Ok(schedule) }, true);
+    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
 }
 
 /// Creates or replaces a schedule.
@@ -124,14 +127,6 @@ pub(super) async fn put_schedule(
     Json(body, ..): Json<ManageScope, NewScheduleBody>,
 ) -> Result<(StatusCode, Answer<ScheduleBody>), Problem> {
     caller.need(Scope::Manage)?;
-    let scheduler = app.client().schedules();
-    if caller.is_bound()
-        && let Some(old) = scheduler.get(&name).await?
-    {
-        // Do not reveal whose it is.
-        target(&caller, &old.definition)
-            .map_err(|_| Problem::forbidden("a schedule that the key is not for has this name"))?;
-    }
     let paused = body.paused;
     // To find out that a cron expression matches no time may take a while.
     let definition = tokio::task::block_in_place(|| body.build(&name))?;
@@ -159,13 +154,13 @@ pub(super) async fn delete_schedule(
     Named(name): Named<ScheduleName>,
 ) -> Result<StatusCode, Problem> {
     caller.need(Scope::Manage)?;
-    // An unreadable schedule can be deleted only with a key that is not restricted.
-    if caller.is_bound() {
-        found(&app, &caller, Scope::Manage, &name).await?;
-    }
-    let (here, target) = (app.clone(), format!("schedule {name}"));
+    let (here, asking, target) = (app.clone(), caller.clone(), format!("schedule {name}"));
     let removing = async move {
         let _turn = app.limits().schedules.turns.of(&name).await;
+        // An unreadable schedule can be deleted only with a key that is not restricted.
+        if asking.is_bound() {
+            found(&app, &asking, Scope::Manage, &name).await?;
+        }
         let removed = match app.client().schedules().delete(&name).await? {
             true => Ok(StatusCode::NO_CONTENT),
             false => Err(Problem::not_found("schedule")),
@@ -230,9 +225,12 @@ pub(super) async fn run_schedule(
     let (_, schedule) = found(&app, &caller, Scope::Manage, &name).await?;
     let queue = schedule.definition.job().queue();
     let new_queue = QuotaCharge::admit(&app, &caller, std::iter::once(queue)).await?;
-    let (here, target) = (app.clone(), format!("schedule {name}"));
-    let running =
-        async move { app.client().schedules().run_now(&name).await.map_err(Problem::from) };
+    let (here, asking, target) = (app.clone(), caller.clone(), format!("schedule {name}"));
+    let running = async move {
+        let _turn = app.limits().schedules.turns.of(&name).await;
+        let (scheduler, _) = found(&app, &asking, Scope::Manage, &name).await?;
+        Ok::<_, Problem>(scheduler.run_now(&name).await?)
+    };
     let audited = async move { audited(&here, &caller, "run", target, running).await };
     let id = with_quota(new_queue, audited).await?;
     Ok((StatusCode::CREATED, Answer(ScheduleRunBody { id })))
@@ -268,10 +266,11 @@ async fn turn(
     name: ScheduleName,
     paused: bool,
 ) -> Result<Answer<ScheduleBody>, Problem> {
-    found(app, caller, Scope::Manage, &name).await?;
-    let (here, turned) = (app.clone(), name.clone());
+    let (here, asking, turned) = (app.clone(), caller.clone(), name.clone());
     let turning = async move {
-        let (scheduler, name) = (here.client().schedules(), turned);
+        let _turn = here.limits().schedules.turns.of(&turned).await;
+        let (scheduler, _) = found(&here, &asking, Scope::Manage, &turned).await?;
+        let name = turned.clone();
         if paused {
             scheduler.pause(&name).await?
         } else {
@@ -298,6 +297,19 @@ async fn found<'a>(
         caller.sees_queue(job.queue().as_str()) && caller.sees_kind(job.kind().as_str())
     });
     Ok((scheduler, schedule.ok_or_else(|| Problem::not_found("schedule"))?))
+}
+
+/// Checks the key against the schedule of this name, if there is one. Call it while nobody can
+/// replace the schedule.
+async fn need_own(app: &App, caller: &Caller, name: &ScheduleName) -> Result<(), Problem> {
+    if caller.is_bound()
+        && let Some(old) = app.client().schedules().get(name).await?
+    {
+        // Do not reveal whose it is.
+        target(caller, &old.definition)
+            .map_err(|_| Problem::forbidden("a schedule that the key is not for has this name"))?;
+    }
+    Ok(())
 }
 
 /// Checks the key against the queue and kind of the schedule's job.

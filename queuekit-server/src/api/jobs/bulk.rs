@@ -23,8 +23,10 @@ const PART: usize = 64;
 pub(crate) async fn bulk_jobs(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<AdminScope, BulkBody>,
+    Json(body, budget, _): Json<AdminScope, BulkBody>,
 ) -> Result<Answer<BulkReportBody>, Problem> {
+    // Give back the memory of the body: each part takes its own.
+    drop(budget);
     let action = body.action(format!("dead-lettered by {}", caller.id()))?;
     let cursor = body.cursor.as_deref().map(str::parse).transpose()?;
     let told = format!("jobs {}", json(&body.filter));
@@ -35,8 +37,8 @@ pub(crate) async fn bulk_jobs(
     let mut request = BulkRequest::new(action, filter);
     request.dry_run = body.dry_run;
     request.since = body.since.map(|time| time.0);
-    let here = app.clone();
-    let doing = async move { in_parts(&here, &request).await.map_err(Problem::from) };
+    let (here, asking) = (app.clone(), caller.clone());
+    let doing = async move { in_parts(&here, &asking, &request).await };
     let report = match body.dry_run {
         true => doing.await?,
         false => {
@@ -54,9 +56,13 @@ pub(crate) async fn bulk_jobs(
     }))
 }
 
-/// Reads only some jobs at once, because they come with their payloads. If a later part fails, the
-/// report says what the parts before it did.
-async fn in_parts(app: &App, request: &BulkRequest) -> queuekit::Result<BulkReport> {
+/// Reads only some jobs at once, because they come with their payloads, and takes memory for them
+/// first. If a later part fails, the report says what the parts before it did.
+async fn in_parts(
+    app: &App,
+    caller: &Caller,
+    request: &BulkRequest,
+) -> Result<BulkReport, Problem> {
     let mut left = request.filter.limit.get();
     let mut request = request.clone();
     let mut part = async |limit: usize, before: Option<&BulkReport>| {
@@ -64,7 +70,8 @@ async fn in_parts(app: &App, request: &BulkRequest) -> queuekit::Result<BulkRepo
         if let Some(before) = before {
             (request.filter.cursor, request.since) = (before.cursor.clone(), before.since);
         }
-        bulk(app.store(), &request).await
+        let _budget = app.budget(caller).await?;
+        Ok::<_, Problem>(bulk(app.store(), &request).await?)
     };
     let mut all = part(left, None).await?;
     left = left.saturating_sub(PART);

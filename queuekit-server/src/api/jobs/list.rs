@@ -112,7 +112,9 @@ pub(in crate::api) async fn page(
     let page = app.store().list_jobs(&filter).await?;
     let jobs = page.items.iter().filter(|job| caller.sees(job)).collect();
     let cursor = page.next.as_ref().map(Cursor::to_string);
-    let examined = ExaminedBody { jobs: page.examined.jobs(), up_to: page.examined.up_to() };
+    // It may be the id of a job that the key may not see.
+    let up_to = page.examined.up_to().filter(|_| !caller.is_bound());
+    let examined = ExaminedBody { jobs: page.examined.jobs(), up_to };
     let json = serde_json::to_vec(&PageBody { jobs, cursor, examined }).unwrap_or_default();
     response_budget::answer(budget, json).await
 }

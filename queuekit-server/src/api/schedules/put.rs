@@ -6,7 +6,7 @@ use queuekit::queues::QueuePatch;
 use queuekit::schedules::{Definition, Schedule};
 use queuekit::{ErrorKind, QueueName};
 
-use super::rate;
+use super::{need_own, rate};
 use crate::api::app::App;
 use crate::api::quota_charge::{QuotaCharge, run_to_end, with_quota};
 use crate::web::{Caller, Problem};
@@ -15,6 +15,7 @@ use crate::web::{Caller, Problem};
 /// rate that is no longer counted might be stored a moment later.
 ///
 /// # Errors
+/// 403 if the name is that of a schedule which the key is not for;
 /// 409 if the key has as many schedules or queues as it may, or if its schedules would exceed its
 /// `per_second`; those of the store.
 pub(super) async fn put(
@@ -24,6 +25,7 @@ pub(super) async fn put(
     paused: Option<bool>,
 ) -> Result<(bool, Schedule), Problem> {
     let turn = app.limits().schedules.turns.of(definition.name()).await;
+    need_own(&app, &caller, definition.name()).await?;
     let new = QuotaCharge::admit(&app, &caller, once(definition.name())).await?;
     let rate = rate::charge(&app, &caller, &definition).await?;
     let queue = definition.job().queue();

@@ -1,5 +1,8 @@
 //! Keys that are for some queues or kinds only.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use crate::common::{Ask, guarded, secret};
 use serde_json::{Value, json};
 
@@ -192,4 +195,49 @@ fn s11_a_duplicate_tells_id_and_state_only_unless_the_key_may_read() {
     assert_eq!((&told["id"], &told["status"]), (&first["id"], &json!("ready")));
     assert_eq!(told.as_object().unwrap().len(), 3, "{told}");
     assert_eq!(ask("acme").expect(200).value()["job"]["payload"], "private");
+}
+
+#[test]
+fn s11_a_page_does_not_name_a_job_that_the_key_may_not_see() {
+    let server = guarded();
+    for kind in ["mail.send", "secret"] {
+        let job = json!({"kind": kind, "queue": "shared"});
+        server.ask("POST", "/v1/jobs").key(&secret("producer")).json(&job).expect(201);
+    }
+    let examined = |key: &str| {
+        let path = "/v1/jobs?queue=shared&kind=mail.send";
+        let page = server.get(path).key(&secret(key)).send().expect(200).value();
+        page["examined"].clone()
+    };
+    assert_eq!(examined("mailer"), json!({"jobs": 2}));
+    assert!(examined("admin")["up_to"].is_string());
+}
+
+/// Guard: whose schedule it is, is checked while nobody can replace it.
+#[test]
+fn s11_a_schedule_is_not_taken_over_while_it_is_created() {
+    let server = guarded();
+    let schedule = |queue: &str| json!({"cron": "0 0 1 1 *", "job": {"kind": "t", "queue": queue}});
+    for round in 0..5 {
+        let path = format!("/v1/schedules/s{round}");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        let ask = |method| server.ask(method, &path).key(&secret("planner"));
+                        ask("PUT").json(&schedule("acme.a"));
+                        ask("DELETE").send();
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            let put = server.ask("PUT", &path).key(&secret("admin")).json(&schedule("other"));
+            assert!([200, 201].contains(&put.status), "{}", put.text);
+            std::thread::sleep(Duration::from_millis(200));
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let stored = server.get(&path).key(&secret("admin")).send().expect(200).value();
+        assert_eq!(stored["job"]["queue"], "other");
+    }
 }

@@ -123,6 +123,21 @@ fn s6_large_jobs_after_small_ones_take_no_more_memory_than_their_key_has() {
     }
 }
 
+/// Guard: a bulk action takes memory before it reads jobs.
+#[test]
+fn s6_a_bulk_action_is_refused_if_its_key_has_no_memory_left() {
+    let server = guarded_with("[limits]\nmax_body_bytes = 1048576\nmax_buffered_bytes = 16777216");
+    let bulk = |key: &str| {
+        let body = json!({"action": "retry", "dry_run": true, "filter": {"all": true}});
+        by(&server, key, "POST", "/v1/jobs/bulk").json(&body)
+    };
+    bulk("admin").expect(200);
+    // Three quarters of what one key may have.
+    let post = ("POST", "/v1/jobs");
+    let _bodies: Vec<_> = (0..3).map(|_| begun(&server, "admin", post, MIB, MIB - 1)).collect();
+    bulk("admin").expect(429);
+}
+
 /// The head of whichever answer comes first. The server answers each in the end: a body that does
 /// not arrive is refused with 408.
 fn first_answer(streams: &mut [TcpStream]) -> String {
