@@ -9,6 +9,7 @@ mod errors;
 mod fair_share;
 mod fence;
 mod flood;
+mod history;
 mod invalid_requests;
 mod jobs;
 mod kill;
