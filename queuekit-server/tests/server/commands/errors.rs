@@ -45,7 +45,8 @@ fn errors_that_look_alike_are_one_line(place: &Place) {
     assert_eq!(one.ok().lines().count(), 2, "a header and a group");
 
     let shown = place.run(&format!("errors show {} --queue mails", group())).ok();
-    for part in ["HTTP <n> after <n> s", "deaths     3", "  HTTP 502 after 2 s", "3 jobs of this"] {
+    for part in ["HTTP <n> after <n> s", "deaths     3", "  HTTP 502 after 2 s", "dead now: 3 jobs"]
+    {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let shown = place.json(&format!("errors show {} --queue mails", group()));
@@ -75,7 +76,7 @@ fn the_dead_of_a_group_are_purged(place: &Place) {
     assert_eq!(place.run(&format!("{purge} --yes")).ok(), "3 jobs deleted\n");
     assert_eq!(place.lines("job list").len(), 1);
     let shown = place.run(&format!("errors show {} --queue mails", group())).ok();
-    assert!(shown.contains("which is gone") && shown.contains("0 jobs of this"), "{shown}");
+    assert!(shown.contains("which is gone") && shown.contains("dead now: 0 jobs"), "{shown}");
 }
 
 fn what_is_no_group_is_refused(place: &Place) {
