@@ -14,7 +14,7 @@ macro_rules! __with_bounds {
                 r8_8_an_id_is_found_by_its_first_digits
                 r8_8_metadata_is_found_by_name_and_value
                 r8_8_a_payload_is_found_by_a_scalar_in_it
-                [Admin Outbox] r8_8_a_delivery_is_found_by_the_data_of_its_event
+                [Outbox] r8_8_a_delivery_is_found_by_the_data_of_its_event
                 r8_8_each_match_comes_once
                 r8_8_a_page_says_what_it_looked_at
                 r8_8_a_time_of_the_end_is_found_without_a_look_at_others

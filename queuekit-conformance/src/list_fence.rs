@@ -15,14 +15,14 @@ macro_rules! __with_fence {
                 [Errors] r8_4_failures_and_deaths_are_counted
                 [Errors Admin] r8_4_a_cancelled_job_is_no_death
                 [Errors] (Corrupt) r8_4_an_unreadable_job_counts_by_its_kind
-                [Errors] r8_4_a_group_tells_first_last_and_sample
+                [Errors Upkeep] r8_4_a_group_tells_first_last_and_sample
                 [Errors] r8_4_the_most_recent_group_is_listed_first
                 [Errors Admin Upkeep] r8_4_retry_delete_and_retention_leave_the_counts
                 [Errors Upkeep] r8_4_the_least_recent_group_goes
                 [Errors] r8_4_a_call_of_many_counts_each
                 [Errors Exchange] r8_4_an_exchange_counts_too
                 [Errors] r8_4_what_records_no_error_counts_nothing
-                [Errors Admin] r8_4_groups_end_with_their_queue
+                [Errors Admin Upkeep] r8_4_groups_end_with_their_queue
                 r8_4_the_dead_of_a_group_are_listed
                 [Errors] (SecondHandle) r8_4_two_handles_count_together
             }

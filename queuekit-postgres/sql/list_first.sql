@@ -3,7 +3,7 @@
 -- Parameters: a row per queue, in order: $1 queue; $2 whether it is fair. $3 the numbers of the
 -- sections, in order: 0 running; 1 ready; 2 failed; 3 scheduled; 4 blocked; 5 dead; 6 cancelled; 7
 -- completed. $4 most jobs in all; $5, $6 of the ended
--- ones only those that ended at this time or later, and before that.
+-- ones only those that ended at this time or later, and at that or before.
 -- Result: the number of the queue in the call, section, id, and the job's place in the section: up
 -- to three numbers, and a key. Some of the waiting jobs may run by now.
 -- Index: running_expiry, ready_order, ready_plain, jobs_keyed, jobs_lane, jobs_later, dead_order,
@@ -94,7 +94,7 @@ CROSS JOIN LATERAL (
             FROM queuekit.dead
             WHERE
                 section.number = 5 AND dead.queue = asked.id
-                AND dead.finished_at >= $5::bigint AND dead.finished_at < $6::bigint
+                AND dead.finished_at >= $5::bigint AND dead.finished_at <= $6::bigint
             ORDER BY dead.finished_at DESC, dead.seq DESC
             LIMIT $4::int
         )
@@ -105,7 +105,7 @@ CROSS JOIN LATERAL (
             WHERE
                 section.number BETWEEN 6 AND 7 AND done.queue = asked.id
                 AND done.state = CASE section.number WHEN 6 THEN 4 ELSE 2 END::smallint
-                AND done.finished_at >= $5::bigint AND done.finished_at < $6::bigint
+                AND done.finished_at >= $5::bigint AND done.finished_at <= $6::bigint
             ORDER BY done.finished_at DESC, done.seq DESC
             LIMIT $4::int
         )

@@ -20,6 +20,11 @@ impl TimeRange {
         self.from.is_none() && self.to.is_none()
     }
 
+    /// The last instant inside; none if no instant is after it.
+    pub fn last(&self) -> Option<Timestamp> {
+        self.to.map(|to| Timestamp::from_millis(to.as_millis().saturating_sub(1)))
+    }
+
     /// Whether the instant is inside.
     pub fn contains(&self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)

@@ -258,8 +258,8 @@ async fn first_of<'q>(
         queues.iter().map(|queue| (queue.id, queue.is_fair())).unzip();
     let sections = (0_i32..).zip(StatusSet::SECTIONS).filter(|(_, of)| of.meets(filter.statuses));
     let sections: Vec<i32> = sections.map(|(section, _)| section).collect();
-    let (from, to) = ended_within(filter.finished);
-    let params = params![ids, fair, sections, SLICE as i32, from, to];
+    let (from, last) = ended_within(filter.finished);
+    let params = params![ids, fair, sections, SLICE as i32, from, last];
     let mut entries = Vec::new();
     let rows = session.query(Sql::ListFirst, params).await?;
     let at = EntryColumns::of(&rows)?;
@@ -292,11 +292,10 @@ async fn slice(
         let place = Place::Time(row.try_get("time")?, row.try_get("seq")?);
         Ok((job_id(row.try_get("id")?), place))
     };
-    let (from, to) = ended_within(finished);
+    let (from, last) = ended_within(finished);
     let newest = match after {
         Some(Place::Time(at, seq)) => (*at, *seq),
-        // No sequence is that low.
-        _ => (to, i64::MIN),
+        _ => (last, i64::MAX),
     };
     let ended = |state: State| (queue.id, state as i16, newest.0, newest.1);
     match () {
@@ -351,10 +350,10 @@ async fn slice(
     }
 }
 
-/// From when and until when the jobs have ended, in ms.
+/// The first and the last instant at which the jobs have ended, in ms.
 fn ended_within(finished: TimeRange) -> (i64, i64) {
     let from = finished.from.map_or(i64::MIN, Timestamp::as_millis);
-    (from, finished.to.map_or(i64::MAX, Timestamp::as_millis))
+    (from, finished.last().map_or(i64::MAX, Timestamp::as_millis))
 }
 
 fn read(

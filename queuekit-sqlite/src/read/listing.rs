@@ -155,8 +155,7 @@ impl Step<'_> {
         let ended = |state: State| {
             let (at, seq) = match after {
                 Some(Place::Time(at, seq)) => (*at, *seq),
-                // No sequence is below 0.
-                _ => (finished.to.map_or(i64::MAX, Timestamp::as_millis), 0),
+                _ => (finished.last().map_or(i64::MAX, Timestamp::as_millis), i64::MAX),
             };
             let from = finished.from.map_or(i64::MIN, Timestamp::as_millis);
             self.rows(LIST_ENDED, params![queue.id, state as i64, at, seq, SLICE, from], time)
