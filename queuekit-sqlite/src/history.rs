@@ -9,15 +9,19 @@ use crate::SqliteStore;
 
 #[async_trait]
 impl History for SqliteStore {
-    /// A reader looks first: where there is nothing to record, nobody needs the write lock.
+    /// A reader looks first: where there is nothing to record, nobody needs the write lock. It asks
+    /// both in one snapshot, because another process may record the minute in between.
     async fn record_totals(&self) -> Result<bool> {
-        if self.read("record_totals", |step| step.is_recorded()).await? {
-            return Ok(false);
+        let answer = self.read("record_totals", |step| {
+            Ok(match step.is_recorded()? {
+                true => Some(false),
+                false => (!step.has_changed_totals()?).then_some(true),
+            })
+        });
+        match answer.await? {
+            Some(recorded) => Ok(recorded),
+            None => self.write("record_totals", |step| step.record_totals()).await,
         }
-        if !self.read("record_totals", |step| step.has_changed_totals()).await? {
-            return Ok(true);
-        }
-        self.write("record_totals", |step| step.record_totals()).await
     }
 
     async fn add_runs(&self, runs: &[RunsAdded]) -> Result<()> {
