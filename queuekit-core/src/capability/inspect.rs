@@ -42,7 +42,7 @@ pub trait Inspect: Debug + Send + Sync {
 }
 
 /// How busy a pool of connections is.
-// Exhaustive: who records it must record all of it.
+// Exhaustive: code that records it must record every field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolUse {
     /// The most connections that it opens.

@@ -65,7 +65,7 @@ pub(super) async fn emit(
         caller.need_kind(event.kind().as_str())?;
         events.push(event);
     }
-    // Deliveries cost nothing: who subscribes to an event is not up to those who emit it.
+    // Deliveries are not charged: a key that emits does not choose the subscribers.
     let outcomes: Vec<EmitOutcome> = app.client().emit_all(events).await?.into_iter().collect();
     let is_new = |outcome: &_| matches!(outcome, EmitOutcome::Emitted { .. });
     let status = match outcomes.iter().any(is_new) {
