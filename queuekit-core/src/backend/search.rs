@@ -165,6 +165,7 @@ async fn yield_now() {
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Waker};
 
     use super::*;
@@ -172,22 +173,44 @@ mod tests {
     use crate::job::JobId;
     use crate::names::{Kind, QueueName};
 
+    fn job(payload: String) -> Job {
+        let queue = QueueName::default();
+        let id = JobId::generate(&queue, Timestamp::default());
+        let mut job = Job::pending(id, queue, Kind::new("k").unwrap(), Timestamp::default());
+        job.payload = payload.into();
+        job
+    }
+
     /// Guard: parsing gives way to other tasks, however much of it there is.
     #[test]
     fn r8_8_a_search_lets_others_run_between_large_jobs() {
-        let queue = QueueName::default();
-        let job = || {
-            let id = JobId::generate(&queue, Timestamp::default());
-            let kind = Kind::new("k").unwrap();
-            let mut job = Job::pending(id, queue.clone(), kind, Timestamp::default());
-            job.payload = format!(r#"{{"text":"{}"}}"#, "x".repeat(YIELD_BYTES)).into();
-            job
-        };
+        let large = || job(format!(r#"{{"text":"{}"}}"#, "x".repeat(YIELD_BYTES)));
         let filter = JobFilter::default().payload("text:y");
-        let list = async |_| Ok(Page { items: (0..8).map(|_| job()).collect(), ..Page::default() });
+        let list =
+            async |_| Ok(Page { items: (0..8).map(|_| large()).collect(), ..Page::default() });
         let mut searching = pin!(search(&filter, list));
         let mut context = Context::from_waker(Waker::noop());
         let polls = (0..).find(|_| searching.as_mut().poll(&mut context).is_ready());
         assert_eq!(polls, Some(8), "it lets others run after each of 8 jobs");
+    }
+
+    /// Guard: the bytes and the looks of all reads of a page count.
+    #[tokio::test]
+    async fn r8_8_a_search_ends_at_its_bytes_and_at_its_looks() {
+        // Not JSON, so that it takes no time.
+        let large = job("x".repeat(1024 * 1024));
+        for (items, looks, reads) in [(vec![large; 8], 8, 8), (Vec::new(), 4000, 3)] {
+            let calls = AtomicUsize::new(0);
+            let list = async |ask: JobFilter| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                let mut examined = Examined::of(&ask);
+                (0..looks.min(examined.left())).for_each(|_| examined.look());
+                Ok(Page { items: items.clone(), next: Some(ask.cursor_at(b"x")), examined })
+            };
+            let filter = JobFilter::default().payload("text:y");
+            let page = search(&filter, list).await.unwrap();
+            assert!(page.next.is_some(), "a page that ends early has a cursor");
+            assert_eq!(calls.into_inner(), reads, "reads of {looks} jobs");
+        }
     }
 }
