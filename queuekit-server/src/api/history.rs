@@ -15,7 +15,7 @@ use super::params::Params;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{HistoryBody, RunsRowBody, Time, TotalsRowBody};
 
-/// With this many rows of a sort an answer ends, after all rows of their time.
+/// An answer has about this many totals, and as many runs: it ends with all rows of its last time.
 const ROWS: usize = 2000;
 /// How far back an answer begins if nothing else is asked for.
 const BACK: Duration = Duration::from_secs(3600);
