@@ -79,8 +79,6 @@ pub mod model;
 pub mod time_limit;
 pub mod worker;
 
-#[cfg(unix)]
-mod alone;
 mod explain;
 mod harness;
 mod layer;
@@ -91,6 +89,8 @@ mod list_fence;
 mod list_sources;
 mod memory;
 mod operations;
+#[cfg(unix)]
+mod own_process;
 mod registry;
 mod rules;
 mod runner;
@@ -98,13 +98,13 @@ mod skip;
 mod this_test;
 mod wrapped;
 
-#[cfg(unix)]
-pub use alone::alone;
 pub use harness::{Capability, Expect, Harness, Need, World};
 pub use layer::Layer;
 pub use layered::Layered;
 pub use memory::MemoryHarness;
 pub use operations::OPERATIONS;
+#[cfg(unix)]
+pub use own_process::alone;
 pub use registry::{CASES, CaseInfo};
 pub use rules::{RULES, STORE_RULES};
 pub use runner::{CASE_TIMEOUT, Report, Verdict, run_all, run_case, test_case};

@@ -5,9 +5,9 @@ use std::time::Duration;
 use crate::backend::{Backend, Cursor, DeadLetter, DeadLetterOutcome, JobFilter, PageSize};
 use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome};
 use crate::clock::Timestamp;
+use crate::enum_words::words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId};
-use crate::words::words;
 
 /// What to do with each job that matches.
 #[derive(Clone, Debug, PartialEq, Eq)]

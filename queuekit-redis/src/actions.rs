@@ -7,8 +7,8 @@ use redis::Value;
 
 use crate::RedisStore;
 use crate::codec::{array_of, bytes_of};
-use crate::doubt::in_part;
 use crate::error::answered;
+use crate::indeterminate::in_part;
 use crate::repeat::Call;
 use crate::scripts::Lua;
 use crate::step::{Acted, Action};

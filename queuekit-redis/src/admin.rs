@@ -13,7 +13,7 @@ use redis::Value;
 
 use crate::RedisStore;
 use crate::codec::{array_of, millis, number_of};
-use crate::doubt::in_part;
+use crate::indeterminate::in_part;
 use crate::repeat::Call;
 use crate::scripts::Lua;
 use crate::settings;

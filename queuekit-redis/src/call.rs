@@ -9,8 +9,8 @@ use redis::{Cmd, Pipeline, Value, cmd};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::codec::{millis, number_of};
-use crate::doubt::{reached_few, timed_out, told};
 use crate::error::{Class, Failure, Outcome, closed, panicked};
+use crate::indeterminate::{reached_few, timed_out, told};
 use crate::keys::QueueKeys;
 use crate::node::Node;
 use crate::repeat::{Call, is_worth_a_try};

@@ -15,8 +15,8 @@ use queuekit_core::{
 use crate::RedisStore;
 use crate::call::Request;
 use crate::codec::{bytes_of, millis, number_of, progress, token};
-use crate::doubt::in_part;
 use crate::error::unreadable;
+use crate::indeterminate::in_part;
 use crate::read::{StoredBeat, find_worker, list_workers};
 use crate::repeat::Call;
 use crate::scripts::Lua;

@@ -6,8 +6,8 @@ use futures_util::future::join_all;
 use queuekit_core::{Ack, AckOutcome, LeaseToken, Nack, NackOutcome, QueueName, Result};
 
 use crate::RedisStore;
-use crate::doubt::in_part;
 use crate::error::answered;
+use crate::indeterminate::in_part;
 use crate::repeat::Call;
 use crate::scripts::Lua;
 use crate::step::{Action, Answer, Ask, Outcomes, Part, exchange, joined};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::duration_ms;
 use crate::job::JobId;
-use crate::ms;
 
 /// The outcome for one job of an enqueue call (contract R2).
 ///
@@ -37,7 +37,7 @@ pub enum EnqueueOutcome {
     /// Its queue is at `max_pending`; nothing was stored for it.
     QueueFull {
         /// How long to wait before trying again.
-        #[serde(rename = "retry_after_ms", with = "ms")]
+        #[serde(rename = "retry_after_ms", with = "duration_ms")]
         retry_after: Duration,
     },
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::LeaseToken;
+use crate::enum_words::words;
 use crate::job::{ErrorText, JobId, ReleaseCause};
 use crate::retry::clamp_nack_delay;
-use crate::words::words;
 
 /// Records that a run succeeded.
 // Exhaustive: a store that ignores a part of it must not compile.

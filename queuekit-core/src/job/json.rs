@@ -3,8 +3,8 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{Failure, Job, LogLine, Progress, Release};
+use crate::duration_ms;
 use crate::json::{put_bytes, put_given};
-use crate::ms;
 use crate::rfc3339::Rfc3339;
 
 /// As JSON: the object that `GET /v1/jobs/{id}` returns (`docs/http.md`).
@@ -44,12 +44,12 @@ impl Serialize for Job {
         map.serialize_entry("scheduled_at", &Rfc3339(self.scheduled_at))?;
         put_given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
         put_given(&mut map, "finished_at", self.finished_at.map(Rfc3339))?;
-        put_given(&mut map, "lease_expires_in_ms", self.lease_expires_in.map(ms::of))?;
+        put_given(&mut map, "lease_expires_in_ms", self.lease_expires_in.map(duration_ms::of))?;
         put_given(&mut map, "worker", self.worker.as_ref())?;
         put_given(&mut map, "partition_key", self.partition_key.as_ref())?;
         put_given(&mut map, "idempotency_key", self.idempotency_key.as_ref())?;
-        map.serialize_entry("timeout_ms", &ms::of(self.timeout))?;
-        put_given(&mut map, "deadline_in_ms", self.deadline_in.map(ms::of))?;
+        map.serialize_entry("timeout_ms", &duration_ms::of(self.timeout))?;
+        put_given(&mut map, "deadline_in_ms", self.deadline_in.map(duration_ms::of))?;
         put_bytes(&mut map, ["payload", "payload_base64"], &self.payload)?;
         if let Some(result) = &self.result {
             put_bytes(&mut map, ["result", "result_base64"], result)?;

@@ -11,7 +11,7 @@ use super::{
 use crate::clock::Timestamp;
 use crate::json::{bytes_of, there};
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
-use crate::{ms, rfc3339};
+use crate::{duration_ms, rfc3339};
 
 /// From the object that [`Serialize`](serde::Serialize) writes. Fields that this version does not
 /// know are passed over.
@@ -78,14 +78,14 @@ struct Shown {
     started_at: Option<Timestamp>,
     #[serde(default, with = "rfc3339::option")]
     finished_at: Option<Timestamp>,
-    #[serde(default, rename = "lease_expires_in_ms", with = "ms::option")]
+    #[serde(default, rename = "lease_expires_in_ms", with = "duration_ms::option")]
     lease_expires_in: Option<Duration>,
     worker: Option<WorkerId>,
     partition_key: Option<PartitionKey>,
     idempotency_key: Option<IdempotencyKey>,
-    #[serde(rename = "timeout_ms", with = "ms")]
+    #[serde(rename = "timeout_ms", with = "duration_ms")]
     timeout: Duration,
-    #[serde(default, rename = "deadline_in_ms", with = "ms::option")]
+    #[serde(default, rename = "deadline_in_ms", with = "duration_ms::option")]
     deadline_in: Option<Duration>,
     #[serde(default, deserialize_with = "there")]
     payload: Option<Box<RawValue>>,

@@ -9,12 +9,12 @@ use serde::de::DeserializeOwned;
 
 use super::{ErrorText, JobId, Metadata, Payload, Priority, State, Status};
 use crate::clock::Timestamp;
+use crate::enum_words::words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::error_text::storable;
 use crate::json::json_bytes;
 use crate::limits::LOG_LINE_BYTES;
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
-use crate::words::words;
 
 /// A stored job as readers see it, without the nonce of its lease (R3.1).
 #[derive(Clone, Debug, PartialEq)]

@@ -6,8 +6,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde::{Deserialize, Deserializer};
 
 use super::{Count, Counts, Queue};
+use crate::duration_ms;
 use crate::job::Status;
-use crate::ms;
 use crate::rfc3339::Rfc3339;
 
 /// As JSON: the object that `GET /v1/queues/NAME` answers (`docs/http.md`). `paused` is beside the
@@ -20,7 +20,7 @@ impl Serialize for Queue {
         map.serialize_entry("counts", &self.counts)?;
         map.serialize_entry("totals", &self.totals)?;
         if let Some(age) = self.oldest_ready_age {
-            map.serialize_entry("oldest_ready_age_ms", &ms::of(age))?;
+            map.serialize_entry("oldest_ready_age_ms", &duration_ms::of(age))?;
         }
         map.serialize_entry("health", &self.health)?;
         map.serialize_entry("workers", &self.workers)?;

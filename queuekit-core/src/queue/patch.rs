@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
 use crate::error::{Error, Result};
 use crate::limits::{COUNT, DEDUP_WINDOW, PER_KEY, countable};
-use crate::{ms, object};
+use crate::{duration_ms, json_object};
 
 /// A change of some settings. Settings that are `None` stay as they are.
 ///
@@ -30,7 +30,7 @@ pub struct QueuePatch {
     key_on_dead: Option<KeyOnDead>,
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     order: Option<Order>,
-    #[serde(rename = "dedup_window_ms", serialize_with = "ms::option::serialize")]
+    #[serde(rename = "dedup_window_ms", serialize_with = "duration_ms::option::serialize")]
     #[serde(deserialize_with = "given_ms", skip_serializing_if = "Option::is_none")]
     dedup_window: Option<Duration>,
     #[serde(deserialize_with = "given_object", skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ where
 }
 
 fn given_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-    ms::deserialize(from).map(Some)
+    duration_ms::deserialize(from).map(Some)
 }
 
 fn given_object<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
@@ -60,7 +60,7 @@ where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    object::deserialize(from).map(Some)
+    json_object::deserialize(from).map(Some)
 }
 
 impl QueuePatch {
@@ -103,7 +103,7 @@ impl QueuePatch {
     /// Sets how long idempotency keys stay in use after their job has ended; more than 366 days
     /// count as 366 days.
     pub fn dedup_window(mut self, window: Duration) -> Self {
-        self.dedup_window = Some(ms::whole(window.min(DEDUP_WINDOW)));
+        self.dedup_window = Some(duration_ms::whole(window.min(DEDUP_WINDOW)));
         self
     }
 
@@ -144,7 +144,7 @@ impl QueuePatch {
         }
         countable("max_pending", self.max_pending.flatten())?;
         if let Some(window) = self.dedup_window.filter(|window| *window > DEDUP_WINDOW) {
-            let got = format!("{} ms", ms::of(window));
+            let got = format!("{} ms", duration_ms::of(window));
             return Err(Error::invalid("dedup_window_ms", "at most 366 days", got));
         }
         let Some(Retention { done, dead }) = &self.retention else { return Ok(()) };

@@ -1,6 +1,6 @@
 //! How a queue treats partition keys, and the order in which it serves jobs.
 
-use crate::words::words;
+use crate::enum_words::words;
 
 /// Whether a head that is scheduled, failed or released holds up the later jobs of its key.
 // Exhaustive: a store has to act on each.

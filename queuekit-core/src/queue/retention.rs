@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::limits::{RETENTION_AGE_MIN, RETENTION_GRACE, countable};
-use crate::{ms, object};
+use crate::{duration_ms, json_object};
 
 /// How long ended jobs are kept.
 ///
@@ -23,10 +23,10 @@ use crate::{ms, object};
 #[non_exhaustive]
 pub struct Retention {
     /// Completed and cancelled jobs, together (default 24 h, 100,000 jobs).
-    #[serde(deserialize_with = "object::deserialize")]
+    #[serde(deserialize_with = "json_object::deserialize")]
     pub done: Keep,
     /// Dead jobs (default until deleted).
-    #[serde(deserialize_with = "object::deserialize")]
+    #[serde(deserialize_with = "json_object::deserialize")]
     pub dead: Keep,
 }
 
@@ -62,7 +62,7 @@ impl Default for Retention {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
-    #[serde(default, rename = "age_ms", with = "ms::option")]
+    #[serde(default, rename = "age_ms", with = "duration_ms::option")]
     pub(crate) age: Option<Duration>,
     #[serde(default)]
     pub(crate) jobs: Option<u64>,
@@ -77,7 +77,7 @@ impl Keep {
     /// Sets or removes the longest time since the end; at least 10 min.
     #[must_use]
     pub fn max_age(mut self, age: impl Into<Option<Duration>>) -> Self {
-        self.age = age.into().map(ms::whole);
+        self.age = age.into().map(duration_ms::whole);
         self
     }
 
@@ -105,7 +105,7 @@ impl Keep {
         if let Some(age) = self.age.filter(|age| *age < RETENTION_AGE_MIN) {
             return Err(Error::invalid("retention age", "at least 10 min", format!("{age:?}")));
         }
-        countable("retention age", self.age.map(ms::of))?;
+        countable("retention age", self.age.map(duration_ms::of))?;
         countable("retention jobs", self.jobs)?;
         countable("retention bytes", self.bytes)
     }

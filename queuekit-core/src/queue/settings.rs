@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{KeyOnDead, KeyOnWait, Order, QueuePatch, Retention};
-use crate::ms;
+use crate::duration_ms;
 
 /// The settings of a queue; in force within 1 s of their change.
 ///
@@ -28,7 +28,7 @@ pub struct QueueSettings {
     /// Whether partition keys take turns (default strict: they do not).
     pub order: Order,
     /// How long an idempotency key stays in use after its job has ended (R2.5; default 24 h).
-    #[serde(rename = "dedup_window_ms", serialize_with = "ms::serialize")]
+    #[serde(rename = "dedup_window_ms", serialize_with = "duration_ms::serialize")]
     pub dedup_window: Duration,
     /// How long ended jobs are kept.
     pub retention: Retention,

@@ -8,7 +8,7 @@ use super::{Health, QueueSettings};
 use crate::clock::Timestamp;
 use crate::job::{State, Status};
 use crate::names::QueueName;
-use crate::{ms, rfc3339};
+use crate::{duration_ms, rfc3339};
 
 /// A queue in a listing.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -23,7 +23,7 @@ pub struct Queue {
     /// How the jobs have ended so far.
     pub totals: Totals,
     /// How long the oldest job that could run now has been due.
-    #[serde(default, rename = "oldest_ready_age_ms", with = "ms::option")]
+    #[serde(default, rename = "oldest_ready_age_ms", with = "duration_ms::option")]
     pub oldest_ready_age: Option<Duration>,
     /// The health of the queue.
     pub health: Health,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Timing;
 use crate::clock::Timestamp;
+use crate::enum_words::words;
 use crate::limits::{CATCH_UP, ON_TIME};
-use crate::words::words;
 
 /// Which missed occurrences run: those that are more than 10 s late (R15.4).
 // Exhaustive: code that enqueues occurrences must act on each.

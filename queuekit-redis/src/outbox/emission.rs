@@ -12,7 +12,7 @@ use super::{answered, record, settings};
 use crate::RedisStore;
 use crate::call::{Answered, Request};
 use crate::codec::{array_of, bytes_of, delivery_data, event_id, is_word, millis};
-use crate::doubt::may_be_of;
+use crate::indeterminate::may_be_of;
 use crate::keys::QueueKeys;
 use crate::repeat::Call;
 use crate::scripts::Lua;

@@ -10,8 +10,8 @@ use redis::Value;
 
 use crate::call::Answered;
 use crate::codec::{Data, array_of, bytes_of, is_word, job_id, millis, number_of, static_data};
-use crate::doubt::may_be_of;
 use crate::error::answered;
+use crate::indeterminate::may_be_of;
 use crate::layout::SAME;
 use crate::layout::bytes::Parts;
 

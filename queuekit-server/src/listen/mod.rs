@@ -1,8 +1,8 @@
 //! Listening: connections, TLS, reloads and the shutdown. The routes are in [`api`](crate::api).
 
 mod connections;
+mod discard_body;
 mod disconnect;
-mod drain_body;
 #[cfg(unix)]
 mod fd_limit;
 mod reload;

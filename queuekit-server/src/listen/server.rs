@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connections::{Connection, Connections};
+use super::discard_body::discard_body;
 use super::disconnect::DetectDisconnect;
-use super::drain_body::drain_body;
 use super::reload::Reloader;
 use super::tls::Tls;
 use crate::api;
@@ -177,7 +177,7 @@ impl Service {
         let routes = self.routes.map_request(move |mut request: hyper::Request<_>| {
             request.extensions_mut().insert(peer);
             request.extensions_mut().insert(on_admit.clone());
-            drain_body(request)
+            discard_body(request)
         });
         let serving = http1::Builder::new()
             .timer(TokioTimer::new())

@@ -1,4 +1,4 @@
-//! Structures that are objects in JSON: `#[serde(deserialize_with = "object::deserialize")]`.
+//! Structures that are objects in JSON: `#[serde(deserialize_with = "json_object::deserialize")]`.
 //!
 //! What serde derives reads a list, too, as the fields in their order: `[]` would be a structure
 //! whose fields are all at their default.

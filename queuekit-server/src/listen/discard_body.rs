@@ -19,7 +19,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The request, with a body that is read to its end even if a handler refuses it, unless the client
 /// waits for `100 Continue` before it sends the body.
-pub(super) fn drain_body(request: hyper::Request<Incoming>) -> hyper::Request<Body> {
+pub(super) fn discard_body(request: hyper::Request<Incoming>) -> hyper::Request<Body> {
     let waits = request.headers().contains_key(EXPECT);
     request.map(|body| match body.is_end_stream() || waits {
         true => Body::new(body),

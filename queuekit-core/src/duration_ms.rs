@@ -1,4 +1,4 @@
-//! Durations as whole milliseconds in JSON: `#[serde(with = "ms")]`.
+//! Durations as whole milliseconds in JSON: `#[serde(with = "duration_ms")]`.
 
 use std::time::Duration;
 
