@@ -1,5 +1,7 @@
 //! The scripts, each after the shared pieces that it needs.
 
+use std::sync::OnceLock;
+
 use queuekit_core::Limits;
 use redis::Script;
 
@@ -138,9 +140,14 @@ impl Lua {
     }
 }
 
-/// The texts for this server.
+/// The texts for this server, each put together at its first use: a command needs few of them.
 #[derive(Debug)]
-pub(crate) struct Scripts(Vec<Text>);
+pub(crate) struct Scripts {
+    flags: bool,
+    clock: String,
+    most_groups: String,
+    texts: Vec<OnceLock<Text>>,
+}
 
 #[derive(Debug)]
 struct Text {
@@ -152,28 +159,38 @@ impl Scripts {
     /// `flags`: the server reads the flags in a script's first line (7.0). `clock`: Lua that tests
     /// put before every script. `limits`: those that scripts apply are written into them.
     pub(crate) fn new(flags: bool, clock: &str, limits: &Limits) -> Self {
-        let most = limits.error_groups().to_string();
-        let text = |script: &Lua| {
-            let parts = script.parts();
-            let first = match parts.does {
-                _ if !flags => "",
-                Does::Adds => "#!lua\n",
-                Does::Frees => "#!lua flags=allow-oom\n",
-                Does::Reads => "#!lua flags=no-writes,allow-oom\n",
-            };
-            let joined = parts.joined().replace(MOST_GROUPS, &most);
-            let text = format!("{first}{clock}{}", inline(&joined));
-            Text { hash: Script::new(&text).get_hash().to_owned(), text }
-        };
-        Self(Lua::ALL.iter().map(text).collect())
+        Self {
+            flags,
+            clock: clock.to_owned(),
+            most_groups: limits.error_groups().to_string(),
+            texts: Lua::ALL.iter().map(|_| OnceLock::new()).collect(),
+        }
     }
 
     pub(crate) fn hash(&self, script: Lua) -> &str {
-        &self.0[script as usize].hash
+        &self.get(script).hash
     }
 
     pub(crate) fn text(&self, script: Lua) -> &str {
-        &self.0[script as usize].text
+        &self.get(script).text
+    }
+
+    fn get(&self, script: Lua) -> &Text {
+        self.texts[script as usize].get_or_init(|| {
+            let text = self.put_together(script.parts());
+            Text { hash: Script::new(&text).get_hash().to_owned(), text }
+        })
+    }
+
+    fn put_together(&self, parts: Parts) -> String {
+        let first = match parts.does {
+            _ if !self.flags => "",
+            Does::Adds => "#!lua\n",
+            Does::Frees => "#!lua flags=allow-oom\n",
+            Does::Reads => "#!lua flags=no-writes,allow-oom\n",
+        };
+        let joined = parts.joined().replace(MOST_GROUPS, &self.most_groups);
+        format!("{first}{}{}", self.clock, inline(&joined))
     }
 }
 
