@@ -115,12 +115,15 @@ pub async fn r8_8_each_match_comes_once(world: &dyn World) {
         ids.push(world.enqueue(carrying(payload)).await);
     }
     let thirds: Vec<JobId> = ids.iter().copied().step_by(3).collect();
-    for limit in [1, 2, 3, 1000] {
-        let filter = JobFilter::default().limit(limit);
-        for (term, wanted) in [("third:true", &thirds), ("any:1", &ids), ("any:2", &Vec::new())] {
-            let found = found(world, filter.clone().payload(term)).await;
-            assert_eq!(found, *wanted, "{term}, in pages of {limit}");
-        }
+    for (limit, term, wanted) in [
+        (1, "third:true", &thirds),
+        (3, "third:true", &thirds),
+        (1, "any:1", &ids),
+        (1000, "any:1", &ids),
+        (1000, "any:2", &Vec::new()),
+    ] {
+        let filter = JobFilter::default().limit(limit).payload(term);
+        assert_eq!(found(world, filter).await, *wanted, "{term}, in pages of {limit}");
     }
 }
 

@@ -35,6 +35,7 @@ const LONG: &[(&str, &[&str])] = &[
     (
         "postgres",
         &[
+            "pooler::pooled::answer_bytes",
             "pooler::pooled::event_retention",
             "pooler::pooled::events",
             "pooler::pooled::fence_matrix",
@@ -54,6 +55,7 @@ const LONG: &[(&str, &[&str])] = &[
             "pooler::pooled::reclaim",
             "pooler::pooled::reserve",
             "pooler::pooled::retention",
+            "pooler::pooled::search",
             "pooler::pooled::states",
             "pooler::pooled::time::",
             "pooler::pooled::time_bounds",
@@ -65,6 +67,7 @@ const LONG: &[(&str, &[&str])] = &[
     (
         "redis",
         &[
+            "cluster_contract::every_case::answer_bytes",
             "cluster_contract::every_case::dead_letter",
             "cluster_contract::every_case::event_clocks",
             "cluster_contract::every_case::fence_matrix",
@@ -75,6 +78,7 @@ const LONG: &[(&str, &[&str])] = &[
             "cluster_contract::every_case::partition_key_slots::",
             "cluster_contract::every_case::queue_full",
             "cluster_contract::every_case::reclaim",
+            "cluster_contract::every_case::search",
             "cluster_contract::every_case::states",
             "cluster_contract::every_case::time::",
             "cluster_contract::every_case::time_bounds",
