@@ -1,6 +1,7 @@
 //! `#[derive(Payload)]`: the payload of a kind, declared in one attribute.
 //!
-//! Use it through `queuekit` and its feature `derive`, which is on by default.
+//! Use it through `queuekit` and its feature `derive`, which is on by default. Its keys are
+//! described at `queuekit::Payload`: examples here would build queuekit once more, for the host.
 
 mod duration;
 mod options;
@@ -11,68 +12,7 @@ use syn::{DeriveInput, parse_macro_input};
 
 use options::Options;
 
-/// Implements `Payload`: the kind, and what its jobs are enqueued with unless the call says
-/// otherwise.
-///
-/// | key | value | meaning |
-/// |---|---|---|
-/// | `kind` | text, required | picks the handler; it is stored with each job |
-/// | `queue` | text | the queue, such as `"mails"` |
-/// | `priority` | 0 to 31 | higher first; 10 is normal |
-/// | `max_attempts` | 1 to 1000 | how often a job is tried |
-/// | `timeout` | a duration, such as `"30s"` | how long one run may take |
-/// | `deadline` | a duration | how long after its enqueue a job is worth starting |
-/// | `crate` | text | where the macro finds queuekit, by default `"queuekit"` |
-///
-/// A duration is a number and `ms`, `s`, `m`, `h` or `d`. Values are checked against their limits
-/// when a job is enqueued, as those of a call are.
-///
-/// ```
-/// use queuekit::prelude::*;
-/// use serde::{Deserialize, Serialize};
-///
-/// #[derive(Serialize, Deserialize, Payload)]
-/// #[payload(kind = "send_email", queue = "mails", max_attempts = 5, timeout = "30s")]
-/// struct SendEmail {
-///     to: String,
-/// }
-///
-/// let job = queuekit::JobDraft::of(&SendEmail { to: "ada@example.org".into() }).build()?;
-/// assert_eq!(job.kind().as_str(), "send_email");
-/// assert_eq!(job.queue().as_str(), "mails");
-/// assert_eq!(job.max_attempts(), 5);
-/// assert_eq!(job.timeout().as_secs(), 30);
-/// # Ok::<_, queuekit::Error>(())
-/// ```
-///
-/// # Errors of the compiler
-///
-/// The kind is required: if it followed the name of the type, renaming the type would orphan the
-/// jobs that are stored.
-///
-/// ```compile_fail
-/// # use queuekit::prelude::*;
-/// #[derive(serde::Serialize, serde::Deserialize, Payload)]
-/// struct SendEmail;
-/// ```
-///
-/// A key that is not in the table is refused:
-///
-/// ```compile_fail
-/// # use queuekit::prelude::*;
-/// #[derive(serde::Serialize, serde::Deserialize, Payload)]
-/// #[payload(kind = "send_email", retries = 5)]
-/// struct SendEmail;
-/// ```
-///
-/// So is a duration without a unit:
-///
-/// ```compile_fail
-/// # use queuekit::prelude::*;
-/// #[derive(serde::Serialize, serde::Deserialize, Payload)]
-/// #[payload(kind = "send_email", timeout = "30")]
-/// struct SendEmail;
-/// ```
+/// Implements `Payload` for the type, in a program that depends on `queuekit`.
 #[proc_macro_derive(Payload, attributes(payload))]
 pub fn derive_payload(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

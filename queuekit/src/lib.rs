@@ -127,6 +127,7 @@ pub use queuekit_core::{
     Metadata, NewJob, Payload, Priority, QueueName, Result, RetryPolicy, State, Status, Timestamp,
 };
 #[cfg(feature = "derive")]
+#[doc = include_str!("derive_payload.md")]
 pub use queuekit_derive::Payload;
 #[cfg(feature = "worker")]
 #[doc(inline)]
