@@ -122,7 +122,7 @@ const WAITERS_PER_CORE: usize = 8;
 
 /// Programs whose tests wait for their server or their disk half of the time, though not for a
 /// clock.
-const TWICE: [&str; 4] = ["postgres", "redis", "server", "sqlite"];
+const TWICE: [&str; 5] = ["conformance", "postgres", "redis", "server", "sqlite"];
 
 /// The parts of a run. Those that wait run beside the rest, so that the machine has something to do
 /// meanwhile; who is done with them helps with the rest.
