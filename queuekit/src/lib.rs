@@ -125,6 +125,7 @@ pub use queuekit_core::metrics;
 pub use queuekit_core::{
     Bytes, Client, Declared, EnqueueOutcome, Enqueued, Error, ErrorKind, Job, JobDraft, JobId,
     Metadata, NewJob, Payload, Priority, QueueName, Result, RetryPolicy, State, Status, Timestamp,
+    TraceContext,
 };
 #[cfg(feature = "derive")]
 #[doc = include_str!("derive_payload.md")]

@@ -7,6 +7,7 @@ mod jobs;
 mod outcomes;
 mod queues;
 mod request;
+mod trace;
 mod workers;
 
 use std::fmt;
@@ -18,6 +19,7 @@ pub use jobs::Jobs;
 pub use outcomes::{Emitted, Enqueued, Outcomes};
 pub use queues::Queues;
 pub use request::{EnqueueAll, EnqueueRequest};
+pub use trace::TraceContext;
 pub use workers::Workers;
 
 use crate::backend::{Ack, AckOutcome, Backend, EnqueueOutcome, Nack, NackOutcome};
@@ -30,6 +32,7 @@ use crate::limits::{DELIVERIES_PER_CALL, Limits};
 use crate::measured::Measured;
 use crate::schedule::{ScheduleDraft, Scheduler};
 use coalescer::{Coalescer, Flush, Weigh};
+use trace::TraceSource;
 
 /// A handle on a store; clones share it.
 ///
@@ -57,6 +60,7 @@ use coalescer::{Coalescer, Flush, Weigh};
 pub struct Client {
     backend: Arc<dyn Backend>,
     lanes: Arc<Lanes>,
+    trace: Option<TraceSource>,
 }
 
 /// Jobs with an idempotency key may wait for another transaction, so they do not share a flush with
@@ -89,7 +93,7 @@ impl Client {
             events: Coalescer::new(Emits(store(), Arc::clone(&emitter))),
             keyed_events: Coalescer::new(Emits(store(), emitter)),
         });
-        Self { backend, lanes }
+        Self { backend, lanes, trace: None }
     }
 
     /// The store. Calls through it are [measured](crate::metrics).
@@ -235,13 +239,19 @@ impl Client {
         self.backend.close().await
     }
 
-    async fn emit_events(&self, events: Vec<NewEvent>) -> Result<Vec<EmitOutcome>> {
+    async fn emit_events(&self, mut events: Vec<NewEvent>) -> Result<Vec<EmitOutcome>> {
+        if let Some(trace) = &self.trace {
+            trace.trace_events(&mut events, &*self.backend);
+        }
         let keyed = events.iter().any(|event| event.idempotency_key().is_some());
         let lane = if keyed { &self.lanes.keyed_events } else { &self.lanes.events };
         lane.submit(events).await
     }
 
-    async fn enqueue_jobs(&self, jobs: Vec<NewJob>) -> Result<Vec<EnqueueOutcome>> {
+    async fn enqueue_jobs(&self, mut jobs: Vec<NewJob>) -> Result<Vec<EnqueueOutcome>> {
+        if let Some(trace) = &self.trace {
+            trace.trace_jobs(&mut jobs, &*self.backend);
+        }
         let keyed = jobs.iter().any(|job| job.idempotency_key().is_some());
         let lane = if keyed { &self.lanes.keyed } else { &self.lanes.plain };
         lane.submit(jobs).await

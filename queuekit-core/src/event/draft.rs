@@ -199,4 +199,8 @@ impl NewEvent {
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
+
+    pub(crate) fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
 }

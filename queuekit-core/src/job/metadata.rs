@@ -22,6 +22,11 @@ impl Metadata {
         self.0.insert(name.into(), value.into());
     }
 
+    /// Takes a value out.
+    pub fn remove(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
+    }
+
     /// Names and values, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))

@@ -175,6 +175,10 @@ impl NewJob {
         &self.metadata
     }
 
+    pub(crate) fn metadata_mut(&mut self) -> &mut Metadata {
+        &mut self.metadata
+    }
+
     /// The job that moved here.
     pub fn moved_from(&self) -> Option<JobId> {
         self.moved_from

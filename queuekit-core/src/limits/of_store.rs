@@ -147,6 +147,17 @@ impl Limits {
         self.reserve_jobs
     }
 
+    /// Most metadata of a job, in bytes of names and values.
+    pub fn metadata_bytes(&self) -> usize {
+        self.metadata_bytes
+    }
+
+    /// Most metadata of an event. Deliveries have some more: the event's id, and how they are
+    /// retried.
+    pub(crate) fn event_metadata_bytes(&self) -> usize {
+        self.metadata_bytes.saturating_sub(EVENT_METADATA_BYTES)
+    }
+
     /// Largest result, in bytes.
     pub fn result_bytes(&self) -> usize {
         self.result_bytes
@@ -210,9 +221,7 @@ impl Limits {
             let at = |error: Error| error.at_item(item).on(event.id());
             let (data, metadata) = (event.data().len(), event.metadata().bytes());
             at_most("data", self.payload_bytes, "bytes", data).map_err(at)?;
-            // Deliveries have some more: the event's id, and how they are tried again.
-            let room = self.metadata_bytes.saturating_sub(EVENT_METADATA_BYTES);
-            at_most("metadata", room, "bytes", metadata).map_err(at)?;
+            at_most("metadata", self.event_metadata_bytes(), "bytes", metadata).map_err(at)?;
             bytes += data + metadata;
         }
         at_most("bytes per call", self.enqueue_bytes, "bytes", bytes)

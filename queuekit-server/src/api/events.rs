@@ -65,6 +65,7 @@ pub(super) async fn emit(
         caller.need_kind(event.kind().as_str())?;
         events.push(event);
     }
+    trace_context::on_events(&app, &headers, &mut events);
     // Deliveries are not charged: a key that emits does not choose the subscribers.
     let outcomes: Vec<EmitOutcome> = app.client().emit_all(events).await?.into_iter().collect();
     let is_new = |outcome: &_| matches!(outcome, EmitOutcome::Emitted { .. });
@@ -128,14 +129,14 @@ fn drafts(
             return Err(Problem::invalid("idempotency_key", detail));
         }
         event.idempotency_key = key.or(event.idempotency_key);
-        return Ok((vec![draft(event, headers)?], true));
+        return Ok((vec![event.draft()?], true));
     }
     if key.is_some() {
         return Err(for_one());
     }
     let NewEventsBody { events } = json::read(body)?;
     let build = |(item, event): (usize, NewEventBody)| {
-        draft(event, headers).map_err(|problem| problem.at_item(item))
+        event.draft().map_err(|problem| problem.at_item(item))
     };
     let drafts: Result<_, Problem> = events.into_iter().enumerate().map(build).collect();
     Ok((drafts?, false))
@@ -151,9 +152,4 @@ fn cloud_events(body: &[u8]) -> Result<Vec<EventDraft>, Problem> {
         draft.map_err(|error| Problem::from(error.at_item(item)))
     };
     each.into_iter().enumerate().map(read).collect()
-}
-
-fn draft(mut event: NewEventBody, headers: &HeaderMap) -> Result<EventDraft, Problem> {
-    event.metadata = trace_context::adopt(headers, event.metadata);
-    event.draft()
 }

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use super::enqueue::{found, idempotency_key, prepared, stored};
 use crate::api::app::App;
+use crate::api::trace_context;
 use crate::web::{Caller, EnqueueScope, Json, Problem};
 use crate::wire::NewJobBody;
 
@@ -79,7 +80,7 @@ pub(crate) async fn create_job(
         ..NewJobBody::default()
     };
     job.adopt_key(idempotency_key(&headers)?)?;
-    let job = prepared(&caller, &headers, job)?;
+    let job = trace_context::on_job(&app, &headers, prepared(&caller, job)?);
     let (job_id, created) = stored(&app, &caller, job).await?;
     if created {
         let status = Some(JobState::Pending);

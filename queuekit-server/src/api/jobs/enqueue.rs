@@ -79,7 +79,7 @@ pub(crate) async fn enqueue(
     match json::off_the_runtime(&body, || EnqueueBody::read(&body))? {
         EnqueueBody::One(mut job) => {
             job.adopt_key(key)?;
-            let job = prepared(&caller, &headers, *job)?;
+            let job = trace_context::on_job(&app, &headers, prepared(&caller, *job)?);
             one(&app, &caller, job, budget).await
         }
         EnqueueBody::Many(_) if key.is_some() => {
@@ -89,11 +89,10 @@ pub(crate) async fn enqueue(
         }
         EnqueueBody::Many(jobs) => {
             caller.spend_batch(jobs.len())?;
-            let prepare = |(item, job)| {
-                prepared(&caller, &headers, job).map_err(|problem| problem.at_item(item))
-            };
+            let prepare =
+                |(item, job)| prepared(&caller, job).map_err(|problem| problem.at_item(item));
             let jobs: Result<Vec<_>, _> = jobs.into_iter().enumerate().map(prepare).collect();
-            many(&app, &caller, jobs?).await
+            many(&app, &caller, trace_context::on_jobs(&app, &headers, jobs?)).await
         }
     }
 }
@@ -134,12 +133,7 @@ pub(in crate::api) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Stri
 }
 
 /// The checked job, if the caller may store it.
-pub(super) fn prepared(
-    caller: &Caller,
-    headers: &HeaderMap,
-    mut body: NewJobBody,
-) -> Result<NewJob, Problem> {
-    body.metadata = trace_context::adopt(headers, body.metadata);
+pub(super) fn prepared(caller: &Caller, body: NewJobBody) -> Result<NewJob, Problem> {
     let job = body.build()?;
     caller.need_queue(job.queue().as_str())?;
     caller.need_kind(job.kind().as_str())?;

@@ -239,9 +239,21 @@ fn what_is_wrong_is_named_with_its_field(server: &mut Server) {
 
 fn a_traceparent_goes_into_the_job(server: &mut Server) {
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    let ask = server.ask("POST", "/v1/jobs").header("traceparent", parent);
-    let stored = ask.json(&json!({"kind": "t"})).expect(201).value();
-    assert_eq!(job(server, stored["id"].as_str().unwrap())["metadata"]["traceparent"], parent);
+    let stored = |parent: &str, metadata: Value| {
+        let ask = server.ask("POST", "/v1/jobs").header("traceparent", parent);
+        let ask = ask.header("tracestate", "a=b");
+        let stored = ask.json(&json!({"kind": "t", "metadata": metadata})).expect(201).value();
+        let found = job(server, stored["id"].as_str().unwrap())["metadata"].clone();
+        assert_eq!(stored["job"]["metadata"], found);
+        found
+    };
+    assert_eq!(stored(parent, json!({})), json!({"traceparent": parent, "tracestate": "a=b"}));
+    // The job's own span goes before that of the request, and a text that is none goes nowhere.
+    assert_eq!(stored(parent, json!({"traceparent": "own"})), json!({"traceparent": "own"}));
+    assert_eq!(stored("00-0-0-01", json!({})), json!({}));
+    // It is no reason to refuse a job.
+    let full = json!({"a": "x".repeat(4095)});
+    assert_eq!(stored(parent, full.clone()), full);
 }
 
 fn jobs_are_listed_a_page_at_a_time(server: &mut Server) {

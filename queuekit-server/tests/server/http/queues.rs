@@ -166,7 +166,10 @@ fn cloud_events_go_in_and_come_out(server: &mut Server) {
         "data":{"amount":12345678901234567890}}"#;
     let ask =
         || server.ask("POST", "/v1/events").header("content-type", "application/cloudevents+json");
-    ask().text(event).expect(201);
+    let span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    ask().header("traceparent", span).text(event).expect(201);
+    let log = server.get("/v1/events").send().expect(200).value();
+    assert_eq!(log["events"][0]["metadata"]["traceparent"], span);
     ask().text(event).expect(200);
     ask().text("{}").problem(422, "invalid");
     // The key of the header goes before that of its id and source.
