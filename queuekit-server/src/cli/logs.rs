@@ -112,13 +112,25 @@ impl Line<'_> {
     }
 }
 
+/// Fields that tell other programs what a span is, and people nothing.
+fn is_for_programs(field: &Field) -> bool {
+    let constant = ["messaging.system", "messaging.operation.type"];
+    field.name().starts_with("otel.") || constant.contains(&field.name())
+}
+
 impl Visit for Line<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
+        if is_for_programs(field) {
+            return;
+        }
         let text = if field.name() == "message" { on_a_line(value) } else { quoted(value) };
         self.write(field, &text);
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if is_for_programs(field) {
+            return;
+        }
         let text = format!("{value:?}");
         let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_-+.,:;/@%()[]*".contains(&byte);
         let text = match field.name() != "message" && !text.bytes().all(is_bare) {
@@ -180,6 +192,23 @@ mod tests {
         let first = format!(r#"it said ␤ so error={quoted} n=7 id=a-1 word={quoted}"#);
         assert!(lines[0].ends_with(&first), "{}", lines[0]);
         assert!(lines[1].ends_with(r#"error="Some(\"b\\nc\")""#), "{}", lines[1]);
+    }
+
+    #[test]
+    fn what_a_span_is_for_programs_is_not_written_for_people() {
+        let lines = told(|| {
+            let span = tracing::info_span!(
+                "job",
+                otel.name = %"process default",
+                messaging.system = "queuekit",
+                messaging.destination.name = "default",
+                queuekit.outcome = tracing::field::Empty,
+            );
+            let _entered = span.enter();
+            tracing::info!("hello");
+        });
+        let wanted = r#"job{messaging.destination.name="default"}: "#;
+        assert!(lines[0].contains(wanted) && lines[0].ends_with("hello"), "{}", lines[0]);
     }
 
     /// What is written while this is done, by line.

@@ -44,6 +44,12 @@ async fn drive(
     handler: impl Future<Output = JobResult<Option<Bytes>>> + Send,
 ) -> Option<RunResult> {
     let span = span(run);
+    // Hooks make a span a part of a trace. If there are none, nobody looks at its outcome, which
+    // would cost as much to record as the span.
+    if !hooks.is_empty() && !span.is_disabled() {
+        run.trace(span.clone());
+        call_hooks(hooks, |hooks| hooks.on_span(&Ctx::new(Arc::clone(run)), &span));
+    }
     call_hooks(hooks, |hooks| hooks.on_start(&Ctx::new(Arc::clone(run))));
     run.start();
     let mut handler = pin!(handler);
@@ -69,14 +75,24 @@ fn past_deadline(run: &Run) -> bool {
     run.lease.deadline_in.is_some_and(|left| run.asked_at.elapsed() > left)
 }
 
+/// Its fields have the names of OpenTelemetry's conventions for messaging. It has no parent: a run
+/// continues the trace that enqueued its job, not that of the worker.
 fn span(run: &Run) -> tracing::Span {
     let lease = &run.lease;
+    let queue = &lease.token.queue;
     tracing::info_span!(
+        parent: None,
         "job",
-        id = %lease.id(),
-        kind = %lease.kind,
-        queue = %lease.token.queue,
-        attempt = lease.attempt,
+        otel.kind = "consumer",
+        otel.name = %format_args!("process {queue}"),
+        otel.status_code = tracing::field::Empty,
+        messaging.system = "queuekit",
+        messaging.operation.type = "process",
+        messaging.destination.name = %queue,
+        messaging.message.id = %lease.id(),
+        queuekit.kind = %lease.kind,
+        queuekit.attempt = lease.attempt,
+        queuekit.outcome = tracing::field::Empty,
         traceparent = lease.metadata.get("traceparent"),
     )
 }

@@ -37,6 +37,15 @@ use crate::run::ctx::Ctx;
     note = "write `impl Hooks for {Self} {{}}` and replace the methods you need"
 )]
 pub trait Hooks: Send + Sync + 'static {
+    /// A handler is about to run in this span, which has not been entered yet. This is the time to
+    /// give it a parent, or links to other spans. It is not called if nothing subscribes to spans.
+    ///
+    /// The spans of a worker with hooks get the field `queuekit.outcome` once the store has
+    /// recorded it, and end then.
+    fn on_span(&self, ctx: &Ctx, span: &tracing::Span) {
+        let _ = (ctx, span);
+    }
+
     /// A handler is about to run.
     fn on_start(&self, ctx: &Ctx) {
         let _ = ctx;

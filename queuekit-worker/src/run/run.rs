@@ -1,17 +1,19 @@
 //! The state that a handler, the pump and the heartbeat share about one run.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use futures_util::task::AtomicWaker;
 use queuekit_core::Lease;
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use super::context::RunContext;
 use super::meter::Meter;
 use super::reports::Reports;
+use crate::handler::hooks::Outcome;
 
 /// One run of one job.
 pub(crate) struct Run {
@@ -37,6 +39,8 @@ pub(crate) struct Run {
     held: AtomicBool,
     token: OnceLock<CancellationToken>,
     waker: AtomicWaker,
+    /// Only if something subscribes to it.
+    span: OnceLock<Mutex<Span>>,
 }
 
 /// Why a run should stop, or what became of it.
@@ -91,6 +95,7 @@ impl Run {
             held: AtomicBool::new(false),
             token: OnceLock::new(),
             waker: AtomicWaker::new(),
+            span: OnceLock::new(),
         }
     }
 
@@ -102,6 +107,23 @@ impl Run {
     /// There is room now.
     pub(crate) fn unhold(&self) {
         self.held.store(false, Ordering::Release);
+    }
+
+    /// Keeps its span open until its outcome is known.
+    pub(crate) fn trace(&self, span: Span) {
+        let _ = self.span.set(Mutex::new(span));
+    }
+
+    /// Records in its span how it ended, and lets go of it: the application may keep the run.
+    pub(crate) fn end_trace(&self, outcome: Outcome) {
+        let Some(span) = self.span.get() else { return };
+        let mut kept = span.lock().unwrap_or_else(PoisonError::into_inner);
+        let span = std::mem::replace(&mut *kept, Span::none());
+        drop(kept);
+        span.record("queuekit.outcome", outcome.as_str());
+        if matches!(outcome, Outcome::Retrying { .. } | Outcome::Dead) {
+            span.record("otel.status_code", "error");
+        }
     }
 
     /// The handler starts now.

@@ -48,6 +48,7 @@ impl Unhandled {
 
 /// A run has ended, and the store has answered.
 pub(crate) fn ended(shared: &Shared, run: &Arc<Run>, result: &RunResult, outcome: Outcome) {
+    run.end_trace(outcome);
     let lease = &run.lease;
     match (result, outcome) {
         (_, Outcome::LeaseLost) => lose(shared, run),

@@ -8,3 +8,4 @@ mod leases;
 mod outcomes;
 #[cfg(feature = "tower")]
 mod tower;
+mod traces;
