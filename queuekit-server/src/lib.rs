@@ -30,6 +30,7 @@ mod listen;
 mod loopback;
 mod monitor;
 mod peer_network;
+mod server_connector;
 mod tls_client;
 mod web;
 mod wire;

@@ -1,7 +1,6 @@
 //! The routes of the HTTP API, of a server or of a store that this process has opened. Commands
 //! call them without knowing which.
 
-mod connect;
 mod local;
 mod pages;
 mod remote;

@@ -14,10 +14,10 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::NoAnswer;
-use super::connect::{Connector, connector};
 use crate::cli::output::remark;
 use crate::error::Usage;
 use crate::loopback::is_this_host;
+use crate::server_connector::{Connector, connector};
 
 /// Time for a whole call; longer than a store may take.
 const CALL: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! Connections to a server.
+//! Connections to a server that the operator has named.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ use crate::tls_client::{self, Stream};
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Opens connections to the server of a URL.
-pub(super) type Connector = BoxCloneSyncService<Uri, TokioIo<Box<dyn Stream>>, BoxError>;
+pub(crate) type Connector = BoxCloneSyncService<Uri, TokioIo<Box<dyn Stream>>, BoxError>;
 
 /// Connects to the server directly. Variables that name a proxy are not read, because a proxy must
 /// not get the key.
 ///
 /// # Errors
 /// If TLS cannot be set up.
-pub(super) fn connector() -> Result<Connector, rustls::Error> {
+pub(crate) fn connector() -> Result<Connector, rustls::Error> {
     let tls = tls_client::connector()?;
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
