@@ -4,10 +4,13 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { dump, load } from "./json.js";
+import { traceHeaders } from "./trace.js";
 
 /** The longest pause between two tries, and so the delay after an outage ends. */
 const PAUSE_MS = 5000;
 const RETRIED = [0, 429, 502, 503, 504];
+/** Routes whose calls carry the current span. */
+const STORES = ["/v1/jobs", "/v1/events"];
 
 /** The server refused a call, or was unreachable (`status` 0, type `unreachable`). */
 export class QueuekitError extends Error {
@@ -73,9 +76,10 @@ export class Client {
   async call(method, path, body, options = {}) {
     const { timeoutMs = this.timeoutMs, deadlineMs = this.deadlineMs, signal } = options;
     const [text, until] = [dump(body), performance.now() + deadlineMs];
+    const headers = STORES.includes(path) ? { ...this.#headers, ...traceHeaders() } : this.#headers;
     for (let pause = 100; ; pause = Math.min(pause * 2, PAUSE_MS)) {
       try {
-        return await this.#try(method, path, text, timeoutMs, signal);
+        return await this.#try(method, path, text, headers, timeoutMs, signal);
       } catch (error) {
         // Jitter: clients that were refused together do not retry together.
         const after = (error.retryAfterMs ?? 0) * (1 + Math.random() / 5);
@@ -86,7 +90,7 @@ export class Client {
     }
   }
 
-  async #try(method, path, body, timeoutMs, signal) {
+  async #try(method, path, body, headers, timeoutMs, signal) {
     const late = AbortSignal.timeout(Math.ceil(timeoutMs));
     const hangUp = new AbortController();
     const stop = () => hangUp.abort();
@@ -95,7 +99,7 @@ export class Client {
     let response, text;
     try {
       // Also without a body: this type shows the server that the request is no web form.
-      const options = { method, headers: this.#headers, body, signal: hangUp.signal };
+      const options = { method, headers, body, signal: hangUp.signal };
       response = await fetch(this.url + path, { ...options, redirect: "manual" });
       text = await response.text();
     } catch (error) {

@@ -1,6 +1,7 @@
 // One run of a job: what its handler gets, what it can throw, and how it is recorded.
 
 import { dump } from "./json.js";
+import { inSpan } from "./trace.js";
 
 /** Thrown by a handler: this attempt failed; `delayMs` overrides the retry policy. */
 export class Retry extends Error {
@@ -69,8 +70,12 @@ export class Context {
   }
 }
 
-/** Runs the handler. Returns what to record: only nacks have a `kind`. */
-export async function runOnce(run, handler, log) {
+/** Runs the handler in a span. Returns what to record: only nacks have a `kind`. */
+export function runOnce(run, handler, log) {
+  return inSpan(run.job, () => handle(run, handler, log));
+}
+
+async function handle(run, handler, log) {
   const { id, kind, releases = 0, timeout_ms: timeout } = run.job;
   try {
     if (!handler) {

@@ -15,9 +15,15 @@ from decimal import Decimal
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 from urllib.parse import quote, urlsplit
 
+try:
+    from opentelemetry import propagate
+except ImportError:  # It is optional.
+    propagate = None  # type: ignore[assignment]
+
 Json = Dict[str, Any]
 PAUSE = 5.0  # The longest pause between two tries, and so the delay after an outage ends.
 _RETRIED = (0, 429, 502, 503, 504)
+_STORES = ("/v1/jobs", "/v1/events")  # Routes whose calls carry the current span.
 
 
 class Error(Exception):
@@ -87,11 +93,12 @@ class Client:
              deadline: Optional[float] = None) -> Any:
         """Makes one request, and retries it while that can help: it must be safe to repeat."""
         data = None if body is None else dump(body)
+        headers = {**self._headers, **(_span() if path in _STORES else {})}
         until = time.monotonic() + (self.deadline if deadline is None else deadline)
         pause = 0.1
         while True:
             try:
-                return self._try(method, path, data, timeout or self.timeout)
+                return self._try(method, path, data, headers, timeout or self.timeout)
             except Error as error:
                 # Jitter: clients that were refused together do not retry together.
                 after = (error.retry_after or 0) * random.uniform(1, 1.2)
@@ -116,13 +123,14 @@ class Client:
         connection: http.client.HTTPConnection = owner[1]
         return connection
 
-    def _try(self, method: str, path: str, data: Optional[bytes], timeout: float) -> Any:
+    def _try(self, method: str, path: str, data: Optional[bytes], headers: Mapping[str, str],
+             timeout: float) -> Any:
         connection = self.connection()
         connection.timeout = timeout
         if connection.sock:
             connection.sock.settimeout(timeout)
         try:
-            connection.request(method, self._server.path.rstrip("/") + path, data, self._headers)
+            connection.request(method, self._server.path.rstrip("/") + path, data, headers)
             response = connection.getresponse()
             text = response.read()
         except BaseException as error:  # Its rest must not be read as the next answer.
@@ -141,6 +149,14 @@ class Client:
         after = response.getheader("Retry-After", "")
         problem = answer if isinstance(answer, dict) else {"title": response.reason}
         raise Error(response.status, problem, float(after) if after.isdigit() else None)
+
+
+def _span() -> Dict[str, str]:
+    """The current span of OpenTelemetry, as headers: the server adds it to what it stores."""
+    carrier: Dict[str, str] = {}
+    if propagate is not None:
+        propagate.inject(carrier)
+    return {name: carrier[name] for name in ("traceparent", "tracestate") if name in carrier}
 
 
 def dump(value: Any) -> bytes:

@@ -8,6 +8,7 @@ import threading
 import time
 from typing import Any, Callable, Mapping, Optional, Sequence
 
+from . import trace
 from .client import Client, Json, dump
 
 log = logging.getLogger("queuekit")
@@ -75,7 +76,14 @@ Handler = Callable[[Any, Context], Any]
 
 
 def run_once(run: Context, handlers: Mapping[str, Handler]) -> Json:
-    """Runs the handler. Returns what to record: only nacks have a `kind`."""
+    """Runs the handler in a span. Returns what to record: only nacks have a `kind`."""
+    with trace.run(run.job) as span:
+        item = _handle(run, handlers)
+        trace.end(span, item)
+        return item
+
+
+def _handle(run: Context, handlers: Mapping[str, Handler]) -> Json:
     kind = run.job["kind"]
     try:
         if kind not in handlers:
