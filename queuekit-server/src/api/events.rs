@@ -65,9 +65,10 @@ pub(super) async fn emit(
         caller.need_kind(event.kind().as_str())?;
         events.push(event);
     }
-    trace_context::on_events(&app, &headers, &mut events);
+    let sending = trace_context::send_events(&app, &headers, &mut events);
     // Deliveries are not charged: a key that emits does not choose the subscribers.
-    let outcomes: Vec<EmitOutcome> = app.client().emit_all(events).await?.into_iter().collect();
+    let emitted = sending.run(app.client().emit_all(events)).await?;
+    let outcomes: Vec<EmitOutcome> = emitted.into_iter().collect();
     let is_new = |outcome: &_| matches!(outcome, EmitOutcome::Emitted { .. });
     let status = match outcomes.iter().any(is_new) {
         true => StatusCode::CREATED,

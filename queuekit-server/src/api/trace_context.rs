@@ -2,35 +2,38 @@
 
 use axum::http::HeaderMap;
 use queuekit::events::NewEvent;
+use queuekit::store::Limits;
 use queuekit::{NewJob, TraceContext};
 
 use super::app::App;
+use crate::monitor::traces::Sending;
 
-/// The jobs with the span of the request, if they have none and there is room for it.
-pub(super) fn on_jobs(app: &App, headers: &HeaderMap, mut jobs: Vec<NewJob>) -> Vec<NewJob> {
-    if let Some(span) = of(headers) {
-        span.add_to_jobs(&mut jobs, &app.client().backend().capabilities().limits);
+/// The span of a request that stores these jobs. Those without a span carry it, if there is room.
+pub(super) fn send_jobs(app: &App, headers: &HeaderMap, jobs: &mut [NewJob]) -> Sending {
+    let mut queues = jobs.iter().map(NewJob::queue);
+    let queue = queues.next().filter(|first| queues.all(|queue| queue == *first));
+    let sending = Sending::new(caller(headers), queue, jobs.len());
+    if let Some(span) = sending.context() {
+        span.add_to_jobs(jobs, &limits(app));
     }
-    jobs
-}
-
-/// The same for one job.
-pub(super) fn on_job(app: &App, headers: &HeaderMap, mut job: NewJob) -> NewJob {
-    if let Some(span) = of(headers) {
-        let limits = app.client().backend().capabilities().limits;
-        span.add_to_jobs(std::slice::from_mut(&mut job), &limits);
-    }
-    job
+    sending
 }
 
 /// The same for events.
-pub(super) fn on_events(app: &App, headers: &HeaderMap, events: &mut [NewEvent]) {
-    if let Some(span) = of(headers) {
-        span.add_to_events(events, &app.client().backend().capabilities().limits);
+pub(super) fn send_events(app: &App, headers: &HeaderMap, events: &mut [NewEvent]) -> Sending {
+    let sending = Sending::new(caller(headers), None, events.len());
+    if let Some(span) = sending.context() {
+        span.add_to_events(events, &limits(app));
     }
+    sending
 }
 
-fn of(headers: &HeaderMap) -> Option<TraceContext> {
+fn limits(app: &App) -> Limits {
+    app.client().backend().capabilities().limits
+}
+
+/// The span that the headers name.
+fn caller(headers: &HeaderMap) -> Option<TraceContext> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     TraceContext::parse(text("traceparent")?, text("tracestate"))
 }

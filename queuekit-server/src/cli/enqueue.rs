@@ -12,6 +12,7 @@ use queuekit::{
     Bytes, EnqueueOutcome, JobDraft, JobId, Metadata, NewJob, Priority, QueueName, Timestamp,
 };
 use serde_json::value::RawValue;
+use tracing::Instrument;
 
 use super::api::Api;
 use super::bulk::progress;
@@ -22,6 +23,7 @@ use super::format::span;
 use super::output::{Output, remark};
 use super::payload;
 use super::retry::Retry;
+use crate::monitor::traces;
 use crate::wire::{EnqueueOutcomesBody, NewJobBody, NewJobsBody};
 
 /// Room for the fields of a job other than its payload.
@@ -97,7 +99,8 @@ impl Enqueue {
         let job = self.draft(&payload).build()?;
         let output = context.output;
         let enqueue = async |api: &Api| store(api, &job, count, output).await;
-        context.with_api(Access::Creating, enqueue).await?;
+        let span = traces::command("queuekit enqueue");
+        context.with_api(Access::Creating, enqueue).instrument(span).await?;
         Ok(Exit::Success)
     }
 

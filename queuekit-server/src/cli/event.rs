@@ -10,6 +10,7 @@ use queuekit::jobs::{IdempotencyKey, Kind, PartitionKey};
 use queuekit::store::as_json;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tracing::Instrument;
 
 use super::api::Api;
 use super::context::{Access, Context};
@@ -20,6 +21,7 @@ use super::format::{ago, brief, or_dash};
 use super::output::{Output, remark};
 use super::payload;
 use super::table::{Cell, Table};
+use crate::monitor::traces;
 use crate::wire::{NewEventBody, Time};
 
 const LETTERS: usize = 60;
@@ -97,7 +99,9 @@ impl Event {
             Self::List(_) | Self::Retention(_) => Access::Existing,
         };
         let run = async |api: &Api| match self {
-            Self::Emit(emit) => emit.run(api, output).await,
+            Self::Emit(emit) => {
+                emit.run(api, output).instrument(traces::command("queuekit event emit")).await
+            }
             Self::List(list) => list.run(api, output).await,
             Self::Retention(retention) => retention.run(api, output).await,
         };

@@ -5,14 +5,16 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 use clap::ValueEnum;
+use tracing::Subscriber;
 use tracing::field::{Field, Visit};
-use tracing_subscriber::Layer;
 use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry};
 
 use super::Usage;
 use super::format::on_a_line;
@@ -34,8 +36,13 @@ pub(crate) enum LogFormat {
 /// For commands that print an answer and end.
 const BRIEF_FILTER: &str = "error";
 
-/// Starts logging, as `RUST_LOG` asks for.
-pub(crate) fn init(format: LogFormat, filter: Option<&str>, runs_on: bool) -> Result<()> {
+/// Starts logging, as `RUST_LOG` asks for. Traces do not depend on it.
+pub(crate) fn init(
+    format: LogFormat,
+    filter: Option<&str>,
+    runs_on: bool,
+    traces: Option<impl Layer<Registry> + Send + Sync>,
+) -> Result<()> {
     let default = if runs_on { FILTER } else { BRIEF_FILTER };
     let mut filter = filter.unwrap_or(default).to_owned();
     if runs_on {
@@ -44,19 +51,30 @@ pub(crate) fn init(format: LogFormat, filter: Option<&str>, runs_on: bool) -> Re
     let filter = parse(&filter).map_err(|error| {
         Usage::error(format!("RUST_LOG: {error}; write RUST_LOG=info,queuekit=debug"))
     })?;
+    let registry = tracing_subscriber::registry();
+    // A program that runs several commands keeps the logs of the first, or its own.
+    let _ = match traces {
+        // Layers with filters of their own cost more than one filter for all.
+        None => registry.with(written(format)).with(filter).try_init(),
+        Some(traces) => registry.with(traces).with(written(format).with_filter(filter)).try_init(),
+    };
+    Ok(())
+}
+
+/// Writes logs to stderr.
+fn written<S: Subscriber + for<'a> LookupSpan<'a>>(
+    format: LogFormat,
+) -> Box<dyn Layer<S> + Send + Sync> {
     // A closed stderr is no reason to fail.
     let logs = tracing_subscriber::fmt::layer().log_internal_errors(false);
     let logs = logs.with_writer(io::stderr);
-    let logs = match format {
+    match format {
         LogFormat::Json => logs.json().boxed(),
         LogFormat::Text => {
             let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
             logs.with_ansi(io::stderr().is_terminal() && !plain).fmt_fields(Fields).boxed()
         }
-    };
-    // A program that runs several commands keeps the logs of the first, or its own.
-    let _ = tracing_subscriber::registry().with(logs).with(filter).try_init();
-    Ok(())
+    }
 }
 
 /// Parses a level for all targets, and levels for some. `EnvFilter` also knows spans and fields,

@@ -52,6 +52,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::config::{Sources, nearest};
 use crate::error::Usage;
+use crate::monitor::traces::Traces;
 use context::Context;
 use exit::Exit;
 use output::Output;
@@ -96,6 +97,11 @@ struct GlobalFlags {
     /// Print JSON
     #[arg(long, global = true)]
     json: bool,
+    /// URL of an OpenTelemetry collector, for traces, such as http://localhost:4318
+    /// [env: OTEL_EXPORTER_OTLP_ENDPOINT]. OTEL_SERVICE_NAME is the name in them
+    /// [default: queuekit]
+    #[arg(long, global = true, value_name = "URL")]
+    otlp_endpoint: Option<String>,
     /// Format of logs on stderr; RUST_LOG sets the level
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
     log_format: logs::LogFormat,
@@ -180,11 +186,20 @@ fn suggest(error: &mut clap::Error, arguments: &[OsString]) {
 fn execute(cli: Cli) -> Result<Exit> {
     let Cli { global, command } = cli;
     let sources = Sources::read(global.config.as_deref())?;
-    logs::init(global.log_format, sources.environment.get("RUST_LOG"), command.runs_on())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.context("cannot start threads")?;
+    let (flag, environment) = (global.otlp_endpoint.as_deref(), &sources.environment);
+    let mut traces = match command.is_traced() {
+        true => Traces::start(flag, environment, runtime.handle())?,
+        false => Traces::default(),
+    };
+    let filter = environment.get("RUST_LOG");
+    logs::init(global.log_format, filter, command.runs_on(), traces.layer())?;
     // Other commands end soon and start no processes.
     if command.runs_on() {
         hardening::forbid_memory_reads();
         sources.announce();
+        traces.announce();
     }
     let GlobalFlags { url, server, json, .. } = global;
     if server.is_some() && command.needs_store() {
@@ -192,9 +207,12 @@ fn execute(cli: Cli) -> Result<Exit> {
         return Err(Usage::error(told));
     }
     let context = Context { url, server, sources, output: Output { json } };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.context("cannot start threads")?;
-    runtime.block_on(command.run(context))
+    let exit = runtime.block_on(command.run(context));
+    if !traces.finish() {
+        // A look-up of the collector's name may hang, and the runtime would wait for it.
+        runtime.shutdown_background();
+    }
+    exit
 }
 
 impl Command {
@@ -225,6 +243,11 @@ impl Command {
 
     fn needs_store(&self) -> bool {
         self.runs_on() || matches!(self, Self::Doctor(_) | Self::Bench(_) | Self::Migrate(_))
+    }
+
+    /// Whether the command stores or runs jobs; others have no spans.
+    fn is_traced(&self) -> bool {
+        self.runs_on() || matches!(self, Self::Enqueue(_) | Self::Event(_))
     }
 
     /// Whether the command runs until it is stopped. It then logs what it does, while other

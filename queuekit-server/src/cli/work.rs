@@ -15,6 +15,7 @@ use super::{reload, systemd};
 use crate::config::{Listen, WorkFlags, WorkSettings};
 use crate::handlers::Handler;
 use crate::monitor::listener::Listener;
+use crate::monitor::traces;
 
 /// Run jobs with the built-in handlers: echo, sleep, http, email, exec
 #[derive(Args, Debug)]
@@ -102,7 +103,7 @@ pub(crate) fn worker(client: Client, settings: WorkSettings) -> Worker {
     let kinds: Vec<&str> = handlers.iter().map(Handler::kind).collect();
     tracing::info!(handlers = kinds.join(", "), "handlers enabled");
     let worker = Worker::new(client).queues(queues).concurrency(concurrency).lease_ttl(lease.get());
-    handlers.into_iter().fold(worker, |worker, handler| handler.add_to(worker))
+    handlers.into_iter().fold(traces::follow(worker), |worker, handler| handler.add_to(worker))
 }
 
 impl From<RunSummary> for Figures {

@@ -12,8 +12,13 @@ use crate::error::Usage;
 pub(crate) const FILE: &str = ".env";
 
 /// Variables whose values are secret as a whole.
-const SECRETS: [&str; 4] =
-    ["QUEUEKIT_API_KEY", "QUEUEKIT_WEBHOOK_SECRET", "SMTP_PASSWORD", "GMAIL_APP_PASSWORD"];
+const SECRETS: [&str; 5] = [
+    "QUEUEKIT_API_KEY",
+    "QUEUEKIT_WEBHOOK_SECRET",
+    "SMTP_PASSWORD",
+    "GMAIL_APP_PASSWORD",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+];
 
 /// Variables by name; those of the process override those of `.env`.
 #[derive(Default)]

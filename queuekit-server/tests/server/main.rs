@@ -20,3 +20,5 @@ mod deploy;
 mod handlers;
 mod http;
 mod sandbox;
+#[cfg(feature = "otlp")]
+mod traces;

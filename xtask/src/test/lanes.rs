@@ -24,7 +24,7 @@ const WAITING: &[(&str, &[&str])] = &[
             "calls::",
         ],
     ),
-    ("server", &["handlers::", "cli::", "http::limits::"]),
+    ("server", &["handlers::", "cli::", "http::limits::", "traces::"]),
     ("conformance", &["worker::"]),
 ];
 

@@ -80,8 +80,9 @@ pub(crate) async fn create_job(
         ..NewJobBody::default()
     };
     job.adopt_key(idempotency_key(&headers)?)?;
-    let job = trace_context::on_job(&app, &headers, prepared(&caller, job)?);
-    let (job_id, created) = stored(&app, &caller, job).await?;
+    let mut job = prepared(&caller, job)?;
+    let sending = trace_context::send_jobs(&app, &headers, std::slice::from_mut(&mut job));
+    let (job_id, created) = sending.run(stored(&app, &caller, job)).await?;
     if created {
         let status = Some(JobState::Pending);
         return Ok((StatusCode::CREATED, Answer(CreatedBody { job_id, status })));

@@ -1,6 +1,7 @@
 //! `POST /v1/jobs`.
 
 use std::borrow::Cow;
+use std::slice;
 use std::time::Duration;
 
 use axum::Json as Answer;
@@ -79,8 +80,9 @@ pub(crate) async fn enqueue(
     match json::off_the_runtime(&body, || EnqueueBody::read(&body))? {
         EnqueueBody::One(mut job) => {
             job.adopt_key(key)?;
-            let job = trace_context::on_job(&app, &headers, prepared(&caller, *job)?);
-            one(&app, &caller, job, budget).await
+            let mut job = prepared(&caller, *job)?;
+            let sending = trace_context::send_jobs(&app, &headers, slice::from_mut(&mut job));
+            sending.run(one(&app, &caller, job, budget)).await
         }
         EnqueueBody::Many(_) if key.is_some() => {
             let detail = "the header Idempotency-Key is for one job; give each job its own \
@@ -92,7 +94,9 @@ pub(crate) async fn enqueue(
             let prepare =
                 |(item, job)| prepared(&caller, job).map_err(|problem| problem.at_item(item));
             let jobs: Result<Vec<_>, _> = jobs.into_iter().enumerate().map(prepare).collect();
-            many(&app, &caller, trace_context::on_jobs(&app, &headers, jobs?)).await
+            let mut jobs = jobs?;
+            let sending = trace_context::send_jobs(&app, &headers, &mut jobs);
+            sending.run(many(&app, &caller, jobs)).await
         }
     }
 }

@@ -17,6 +17,7 @@ use super::NoAnswer;
 use crate::cli::output::remark;
 use crate::error::Usage;
 use crate::loopback::is_this_host;
+use crate::monitor::traces;
 use crate::server_connector::{Connector, connector};
 
 /// Time for a whole call; longer than a store may take.
@@ -85,6 +86,12 @@ impl Remote {
         request = request.header(ACCEPT, "*/*").header(CONTENT_TYPE, "application/json");
         if let Some(key) = &self.server.key {
             request = request.header(AUTHORIZATION, bearer(key)?);
+        }
+        if let Some(span) = traces::current() {
+            request = request.header("traceparent", span.traceparent());
+            if let Some(state) = span.tracestate() {
+                request = request.header("tracestate", state);
+            }
         }
         let response = self.http.request(request.body(Full::new(body))?).await?;
         let status = response.status();
