@@ -121,6 +121,7 @@ impl Expect {
 }
 
 /// One of the capability traits of [`Capabilities`].
+// Exhaustive: a test of a wrapper decides about each capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the trait of that name")]
 pub enum Capability {
@@ -176,6 +177,7 @@ impl Capability {
 
 /// What a case needs of the harness or the store, other than capabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Need {
     /// [`World::corrupt`].
     Corrupt,

@@ -6,6 +6,7 @@ use crate::{Capability, Need, World, cases};
 
 /// One case of the suite.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct CaseInfo {
     /// The function's name: the rule, then what holds.
     pub name: &'static str,

@@ -18,6 +18,7 @@ const CASES_AT_ONCE: usize = 8;
 
 /// The verdict on one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// The store keeps the rule.
     Passed,
@@ -30,6 +31,7 @@ pub enum Verdict {
 
 /// The verdicts on every case.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Report {
     /// Each case's name and verdict, in the order of [`CASES`].
     pub verdicts: Vec<(&'static str, Verdict)>,

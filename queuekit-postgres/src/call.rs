@@ -34,6 +34,23 @@ pub(crate) enum Call {
     Upkeep,
 }
 
+impl Call {
+    /// Whether another attempt may follow one that failed like this.
+    fn is_repeated_after(self, class: Class, in_doubt: bool) -> bool {
+        match class {
+            _ if is_answer(class) => false,
+            Class::HeldUp if self == Self::Upkeep => false,
+            Class::MissingPartition => true,
+            _ => self != Self::Once || !in_doubt,
+        }
+    }
+}
+
+/// Whether the server has said how the step ended.
+fn is_answer(class: Class) -> bool {
+    matches!(class, Class::Final | Class::Aborted | Class::CutOff | Class::Taken)
+}
+
 impl PostgresStore {
     /// Runs a step on a connection, within the time limit. Retries a step that failed for the
     /// moment and was certainly not applied, and any step that may be repeated.
@@ -76,27 +93,14 @@ impl PostgresStore {
                     }
                     Err(failure) => failure,
                 };
-                let is_answer = matches!(
-                    failure.class,
-                    Class::Final | Class::Aborted | Class::CutOff | Class::Taken
-                );
                 // Closing the store ends its connections, so this failure only means that it is
                 // closed.
-                if !is_answer && *shared.cut.borrow() {
+                if !is_answer(failure.class) && *shared.cut.borrow() {
                     return Err(closed());
                 }
                 in_doubt |= doubt.load(Ordering::Acquire);
-                let again = match failure.class {
-                    Class::Final | Class::Aborted | Class::CutOff | Class::Taken => false,
-                    Class::HeldUp if call == Call::Upkeep => false,
-                    Class::Transient | Class::HeldUp | Class::Lost => {
-                        call != Call::Once || !in_doubt
-                    }
-                    Class::MissingPartition => {
-                        misses_partition = true;
-                        true
-                    }
-                };
+                misses_partition |= failure.class == Class::MissingPartition;
+                let again = call.is_repeated_after(failure.class, in_doubt);
                 let wait = retry::reconnect_delay(tries, retry::chance());
                 let next_ends = Instant::now() + wait + takes(failure.class, began.elapsed());
                 if !again || next_ends >= deadline {

@@ -52,7 +52,7 @@ pub use build::running::RunningWorker;
 pub use build::worker::Worker;
 pub use futures_util::future::BoxFuture;
 pub use handler::handler::{Handler, RawHandler};
-pub use handler::hooks::{Hooks, Outcome};
+pub use handler::hooks::Hooks;
 pub use handler::middleware::{Middleware, Next};
 #[cfg(feature = "tower")]
 pub use handler::tower::{JobRequest, JobService, RunFailed};
@@ -61,6 +61,7 @@ pub use queuekit_core::Bytes;
 pub use run::ctx::Ctx;
 pub use run::job_error::{JobError, JobResult};
 pub use run::options::KindOptions;
+pub use run::outcome::Outcome;
 pub use state::health::{HealthProbe, WorkerHealth};
 pub use state::snapshot::{RunningJob, WorkerSnapshot, WorkerState};
 pub use state::summary::RunSummary;

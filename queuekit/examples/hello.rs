@@ -22,6 +22,7 @@ async fn greet(job: Greet, _ctx: Ctx) -> JobResult {
 async fn main() -> queuekit::Result<()> {
     let client = queuekit::connect("sqlite://jobs.db").await?;
     client.enqueue(Greet { name: "Ada".into() }).await?;
-    Worker::new(client).handle(greet).run_until_idle().await?;
-    Ok(())
+    Worker::new(client.clone()).handle(greet).run_until_idle().await?;
+    // All jobs are in the one file again, without the log beside it.
+    client.close().await
 }

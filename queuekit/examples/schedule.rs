@@ -46,7 +46,7 @@ async fn main() -> queuekit::Result<()> {
     worker().run_until_idle().await?;
 
     let waiting = JobFilter::default().status(State::Pending);
-    for job in client.backend().list_jobs(&waiting).await?.items {
+    for job in client.jobs().list(&waiting).await?.items {
         let wait = job.scheduled_at.since(job.created_at);
         println!("  {}: due {} min after its enqueue", job.status, wait.as_secs() / 60);
     }

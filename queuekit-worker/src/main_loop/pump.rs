@@ -191,7 +191,7 @@ impl Pump {
             Ok(mut exchanged) => {
                 let reserved = std::mem::take(&mut exchanged.reserved);
                 if let Err(error) = self.settler.answered(batch, &exchanged) {
-                    tracing::error!(%error, "exchange");
+                    tracing::error!(%error, "the answer of an exchange does not fit it");
                 }
                 self.reserved(&request, Ok(reserved), asked_at);
             }

@@ -10,7 +10,7 @@ use queuekit_core::retry::{chance, reconnect_delay};
 use queuekit_core::{Ack, Backend, Error, ErrorKind, Nack, NackKind, Result};
 use tokio::time::Instant;
 
-use crate::handler::hooks::Outcome;
+use crate::run::outcome::Outcome;
 use crate::run::result::RunResult;
 use crate::run::run::{Flag, Run};
 use crate::state::run_events::ended;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use metrics::{Counter, Histogram};
 
-use crate::handler::hooks::Outcome;
+use crate::run::outcome::Outcome;
 use crate::state::run_history::RunCounts;
 
 /// Handles of metrics: runs share them, so that none costs a look-up in the recorder.

@@ -6,6 +6,7 @@ pub(crate) mod inbox;
 pub(crate) mod job_error;
 pub(crate) mod meter;
 pub(crate) mod options;
+pub(crate) mod outcome;
 pub(crate) mod phase;
 pub(crate) mod reports;
 pub(crate) mod result;

@@ -13,7 +13,7 @@ use tracing::Span;
 use super::context::RunContext;
 use super::meter::Meter;
 use super::reports::Reports;
-use crate::handler::hooks::Outcome;
+use crate::run::outcome::Outcome;
 
 /// One run of one job.
 pub(crate) struct Run {

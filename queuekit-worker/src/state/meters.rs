@@ -9,8 +9,8 @@ use queuekit_core::metrics::{JOB_RUN, JOB_WAIT, JOBS, KIND_LABELS, OTHER};
 use queuekit_core::{Kind, Lease, QueueName};
 
 use super::run_history::RunHistory;
-use crate::handler::hooks::Outcome;
 use crate::run::meter::Meter;
+use crate::run::outcome::Outcome;
 
 /// After this long handles are asked for anew: those of kinds that no longer come are forgotten,
 /// and a recorder that was installed late is found.

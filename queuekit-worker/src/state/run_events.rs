@@ -7,8 +7,9 @@ use queuekit_core::Kind;
 use queuekit_core::metrics::LEASES_LOST;
 
 use super::shared::Shared;
-use crate::handler::hooks::{Outcome, call_hooks};
+use crate::handler::hooks::call_hooks;
 use crate::run::ctx::Ctx;
+use crate::run::outcome::Outcome;
 use crate::run::result::RunResult;
 use crate::run::run::{Flag, Run};
 

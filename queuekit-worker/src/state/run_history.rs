@@ -8,7 +8,7 @@ use std::time::Duration;
 use queuekit_core::history::{BUCKETS, Histogram, Runs, RunsAdded};
 use queuekit_core::{Kind, QueueName};
 
-use crate::handler::hooks::Outcome;
+use crate::run::outcome::Outcome;
 
 /// More pairs of queue and kind are not told apart.
 const MOST: usize = 1000;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use queuekit_core::metrics::STUCK;
 
-use crate::handler::hooks::Outcome;
+use crate::run::outcome::Outcome;
 
 /// The number of runs by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

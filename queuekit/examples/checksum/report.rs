@@ -53,7 +53,7 @@ impl Report {
         let mut filter = JobFilter::default().queue(queue).status(ended).limit(most);
         let mut report = Self::default();
         loop {
-            let page = client.backend().list_jobs(&filter).await?;
+            let page = client.jobs().list(&filter).await?;
             for job in page.items.iter().filter(|job| jobs.contains(&job.id)) {
                 report.add(job, print)?;
             }
