@@ -6,13 +6,16 @@ use std::time::Duration;
 use crate::common::redis_store_fixture::{RedisStage, connect};
 use crate::common::store_fixture::{all_jobs, create, lease, promptly};
 use queuekit_conformance::kit::{
-    TTL, beat_of, build, consumer, draft, keyed, queue, schedule_name, ttl, unique, worker,
+    TTL, a_run, all_times, beat_of, build, consumer, draft, keyed, queue, schedule_name, ttl,
+    unique, worker,
 };
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{
-    Act, Admin, AuditLog, Inspect, Leases, Outbox, Report, RetryOutcome, Upkeep, Wakeups,
+    Act, Admin, AuditLog, ErrorGroups, History, Inspect, Leases, Outbox, Report, RetryOutcome,
+    Upkeep, Wakeups,
 };
 use queuekit_core::event::{Consumers, Replay, ReplayFrom};
+use queuekit_core::history::Resolution;
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{
     Ack, Backend, BackendExt, Client, DeadLetter, EventDraft, JobFilter, Nack, NackKind, PageSize,
@@ -124,10 +127,21 @@ async fn use_admin(store: &RedisStore) {
     assert!(store.remove_queue(&queue("set"), true).await.unwrap());
     store.record_act(&Act::new("ops", "pause", "queue set")).await.unwrap();
     assert_eq!(store.list_acts(None, PageSize::MAX).await.unwrap().len(), 1);
+    use_figures(store).await;
     let inspect: &dyn Inspect = store;
     inspect.durability().await.unwrap();
     inspect.facts().await.unwrap();
     inspect.findings().await.unwrap();
+}
+
+async fn use_figures(store: &RedisStore) {
+    store.add_runs(&[a_run()]).await.unwrap();
+    store.record_totals().await.unwrap();
+    let minutes = all_times(Resolution::Minute);
+    assert!(!store.list_totals(&minutes).await.unwrap().is_empty());
+    assert!(!store.list_runs(&minutes).await.unwrap().is_empty());
+    let failed = [QueueName::default()];
+    assert_eq!(store.list_error_groups(&failed, PageSize::MAX).await.unwrap().len(), 1);
 }
 
 async fn use_schedules_and_events(store: &RedisStore) {

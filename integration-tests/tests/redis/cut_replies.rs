@@ -10,13 +10,13 @@ use crate::common::redis_clock::{Passes, RedisClock};
 use crate::common::redis_store_fixture::RedisStage;
 use crate::common::store_fixture::{create, lease};
 use queuekit_conformance::kit::{
-    DAY, HOUR, TTL, beat_of, build, draft, millis, queue, request, schedule_name, ttl, unique,
-    worker,
+    DAY, HOUR, TTL, a_run, beat_of, build, draft, millis, queue, request, schedule_name, ttl,
+    unique, worker,
 };
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{
-    Act, Admin, AuditLog, Emission, EmitOutcome, Exchange, Leases, Outbox, Report, ScheduleChange,
-    ScheduleQuery, Schedules, Settlement, StoredSettings, Upkeep,
+    Act, Admin, AuditLog, Emission, EmitOutcome, Exchange, History, Leases, Outbox, Report,
+    ScheduleChange, ScheduleQuery, Schedules, Settlement, StoredSettings, Upkeep,
 };
 use queuekit_core::client::Events;
 use queuekit_core::event::{Consumers, EventRetention, NewEvent};
@@ -286,6 +286,28 @@ async fn r10_1_an_emit_whose_reply_breaks_off_is_never_called_certainly_not_appl
     Events::of(cuts.direct()).set_retention(one).await.unwrap();
     let old = async |_: &RedisStore| age_events(&cuts.stage).await;
     cuts.sweep("prune of events", old, async |store, ()| store.prune().await).await;
+    cuts.end().await;
+}
+
+/// R10.1, of history. Guard: likewise.
+#[tokio::test]
+async fn r10_1_history_whose_reply_breaks_off_is_never_called_certainly_not_written() {
+    let test = this_test!();
+    let Some(cuts) = Cuts::open(test).await else { return };
+    create(cuts.direct(), &build(draft())).await;
+    let key = |part: &str| format!("{}:{{history}}:{part}", cuts.stage.prefix);
+    let add = async |store: &RedisStore, ()| store.add_runs(&[a_run()]).await;
+    cuts.sweep("add_runs", async |_| (), add).await;
+    let new_minute = async |_: &RedisStore| {
+        let _: i64 = cuts.stage.ask(cmd("DEL").arg(&[key("mark"), key("totals")])).await;
+    };
+    let record = async |store: &RedisStore, ()| store.record_totals().await;
+    cuts.sweep("record_totals", new_minute, record).await;
+    let old = async |_: &RedisStore| {
+        let row = "m0000000000000default\0\0 0 1 0 0 0 0";
+        let _: i64 = cuts.stage.ask(cmd("ZADD").arg(key("totals")).arg(0).arg(row)).await;
+    };
+    cuts.sweep("prune of history", old, async |store, ()| store.prune().await).await;
     cuts.end().await;
 }
 

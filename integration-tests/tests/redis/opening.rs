@@ -41,7 +41,7 @@ async fn r11_2_a_server_that_may_lose_jobs_is_refused_unless_that_is_accepted() 
 }
 
 #[tokio::test]
-async fn r11_2_what_a_newer_build_stored_is_always_refused() {
+async fn r11_2_a_newer_version_is_refused_unless_it_says_that_this_build_works_with_it() {
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
     let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(6)).await;
