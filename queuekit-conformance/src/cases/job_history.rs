@@ -107,6 +107,9 @@ pub async fn r8_5_a_quiet_minute_has_no_row(world: &dyn World) {
     let rows = world.totals(Resolution::Minute).await;
     assert_eq!(numbers(&rows, |totals| totals.enqueued), [3]);
     assert!(rows.iter().all(|row| row.queue == default_queue()), "{rows:?}");
+    world.advance(MINUTE).await;
+    assert!(world.record().await);
+    assert_eq!(world.totals(Resolution::Minute).await.len(), 1, "quiet again");
 }
 
 /// R8.5: what was enqueued counts also when it is no longer stored, and a retry enqueues nothing.

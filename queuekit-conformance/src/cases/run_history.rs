@@ -80,6 +80,11 @@ pub async fn r8_5_pairs_beyond_the_limit_are_other(world: &dyn World) {
     let kinds = world.runs(Resolution::Minute).await.into_iter().map(|row| row.kind);
     let kinds: Vec<_> = kinds.collect();
     assert_eq!(kinds, [all[most].kind.clone(), all[most + 1].kind.clone()], "there is room");
+    for some in all[1..most].chunks(7).chain([&all[..1]]) {
+        world.add_runs(some).await;
+    }
+    let rows = world.runs(Resolution::Minute).await;
+    assert!(rows.iter().any(|row| row.kind == all[0].kind), "it was added to, so it is known");
 }
 
 /// R8.5: adds at once all count.
