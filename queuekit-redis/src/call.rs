@@ -280,6 +280,8 @@ impl Shared {
         progress.node = Some(Arc::clone(&node));
         let link = node.link(call);
         let (generation, mut connection) = link.get().await.inspect_err(|_| node.suspect(true))?;
+        // From here on the server may have the request. Unless its answer says that it did nothing,
+        // the call is in doubt, also if it is dropped while it waits.
         let before = progress.doubt;
         progress.doubt.get_or_insert_with(Instant::now);
         let answer = match request {
