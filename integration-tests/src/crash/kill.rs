@@ -185,7 +185,8 @@ pub(super) async fn drain(store: &dyn Backend, workers: Vec<Process>) {
     finish(workers);
 }
 
-/// Each failure was counted by the step that recorded it (R8.4), whatever was killed meanwhile.
+/// Each failure was counted by the step that recorded it (R8.4, R8.5), whatever was killed
+/// meanwhile.
 pub(super) async fn assert_errors_are_counted(store: &dyn Backend, jobs: &BTreeMap<JobId, Job>) {
     let Some(errors) = store.capabilities().errors else { return };
     // Of a job with more, some were forgotten.
@@ -197,6 +198,9 @@ pub(super) async fn assert_errors_are_counted(store: &dyn Backend, jobs: &BTreeM
     let counted: u64 = groups.iter().map(|group| group.failures).sum();
     let recorded: usize = jobs.values().map(|job| job.errors.len()).sum();
     assert_eq!(counted, recorded as u64, "failures of {} jobs: {groups:?}", jobs.len());
+    let found = store.find_queues(&[queue()]).await.expect("find_queues");
+    let total = found.first().map(|found| found.totals.failed);
+    assert_eq!(total, Some(recorded as u64), "failures of {} jobs in the totals", jobs.len());
 }
 
 /// The stored records of the jobs in the journal.

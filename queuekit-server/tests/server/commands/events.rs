@@ -41,7 +41,11 @@ fn an_event_reaches_who_subscribed(place: &Place) {
         (&subscription["consumer"], &subscription["stats"]["depth"]),
         (&json!("shipping"), &json!(1))
     );
-    assert!(place.run("subscription list").ok().contains("ordered"));
+    let listed = place.run("subscription list").ok();
+    let row: Vec<&str> = listed.lines().nth(1).unwrap().split_whitespace().collect();
+    // One delivery waits, and one was enqueued.
+    assert_eq!(row[..8], ["shipping", "order.*", "1", "0", "0", "1", "0", "0"], "{listed}");
+    assert!(listed.contains("ordered"));
     assert_eq!(
         place.run("subscription put shipping order.* --disabled").ok(),
         "shipping is now subscribed to order.*, but disabled\n"

@@ -10,6 +10,7 @@ in_every_place! {
     what_is_kept_is_changed_bound_by_bound,
     dead_jobs_are_not_kept_for_less_before_somebody_says_yes,
     figures_are_of_the_whole_store,
+    the_last_hour_is_shown_by_queue,
     workers_are_listed,
     a_worker_is_removed,
     audit_shows_who_changed_what,
@@ -109,6 +110,28 @@ fn figures_are_of_the_whole_store(place: &Place) {
     assert_eq!(stats["queues"], 2);
     let told = place.run("stats").ok();
     assert!(told.starts_with("jobs     3 completed, 1 scheduled\nqueues   2\n"), "{told}");
+}
+
+/// A worker tells how its runs were before it ends.
+fn the_last_hour_is_shown_by_queue(place: &Place) {
+    place.run("enqueue echo --queue mails --count 3").ok();
+    place.run("enqueue echo --queue other").ok();
+    place.args(&["work", "--until-idle", "--queues", "mails,other", "--url", &place.url]).ok();
+    let completed = |asked: &str| -> u64 {
+        let answers = place.lines(asked);
+        let runs = answers.iter().flat_map(|answer| answer["runs"].as_array().unwrap());
+        runs.map(|runs| runs["completed"].as_u64().unwrap()).sum()
+    };
+    assert_eq!(completed("stats --history 1h"), 4);
+    assert_eq!(completed("stats --history 1h --queue mails"), 3);
+    assert_eq!(completed("stats --history 1h --kind other"), 0);
+    let told = place.run("stats --history 1h").ok();
+    let queues = told.lines().skip(1).map(|line| line.split_whitespace().next().unwrap());
+    assert_eq!(queues.collect::<Vec<_>>(), ["mails", "other"], "{told}");
+    let row: Vec<&str> = told.lines().nth(1).unwrap().split_whitespace().collect();
+    assert!(row[5..].iter().all(|time| time.starts_with('<')), "waits and run times: {told}");
+    place.run("stats --history").failed(2, &["--history"]);
+    place.run("stats --queue mails").failed(2, &["--history"]);
 }
 
 fn workers_are_listed(place: &Place) {
