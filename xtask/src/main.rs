@@ -16,6 +16,7 @@ mod command_line;
 mod error;
 mod examples;
 mod mutants;
+mod pairs;
 mod peers;
 mod sbom;
 mod schemathesis;
@@ -59,6 +60,7 @@ fn run(request: Request) -> Result<()> {
         Request::BookSupports => Ok(()),
         Request::Bench { args } => bench::run(&args),
         Request::Mutants(options) => mutants::run(options).map(drop),
+        Request::Pairs(options) => pairs::run(&options),
         Request::Peers(options) => peers::run(&options),
         Request::Sbom(options) => sbom::run(&options),
         Request::Versions(options) => versions::command(&options),

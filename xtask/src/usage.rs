@@ -1,5 +1,5 @@
 use crate::error::{Error, Result};
-use crate::{ci, mutants, peers, sbom, test, versions};
+use crate::{ci, mutants, pairs, peers, sbom, test, versions};
 
 pub(crate) const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -32,6 +32,11 @@ Commands:
                      Diesel, rusqlite), and build it beside each
   book               for mdBook, which runs it: replaces the links that lead out of docs/
   bench [-- ARGS]    run the benchmarks; ARGS go to criterion
+  pairs BASE [--store STORE] [--rounds N] [--only WHAT]
+                     measure this version and the revision BASE in turns (9 rounds), and fail if
+                     one thing takes over 3 % more processor time; needs Linux
+                     --store: sqlite, memory, postgres or redis (sqlite)
+                     --only: as for `peers`
   peers [--store STORE] [--rounds N] [--only WHAT] [--dir DIR] [--url URL]
                      measure our store beside other queues on the same, in turns (3 rounds)
                      --store: sqlite, postgres or redis (sqlite)
@@ -66,6 +71,7 @@ pub(crate) enum Request {
     Bench {
         args: Vec<String>,
     },
+    Pairs(pairs::Options),
     Peers(peers::Options),
     Sbom(sbom::Options),
     Versions(versions::Options),
@@ -93,6 +99,7 @@ impl Request {
             ["bench", arg, ..] => Err(Error::Usage(format!(
                 "bench: unexpected `{arg}`; arguments for criterion go after `--`"
             ))),
+            ["pairs", rest @ ..] => Ok(Self::Pairs(pairs::Options::parse(rest)?)),
             ["peers", rest @ ..] => Ok(Self::Peers(peers::Options::parse(rest)?)),
             ["sbom", rest @ ..] => Ok(Self::Sbom(sbom::Options::parse(rest)?)),
             ["versions", rest @ ..] => Ok(Self::Versions(versions::Options::parse(rest)?)),
@@ -155,6 +162,7 @@ mod tests {
             "beside x",
             "ci x",
             "bench --quick",
+            "pairs",
             "peers x",
             "mutants x",
             "sbom x",

@@ -17,9 +17,9 @@ use crate::steps::Steps;
 use crate::workspace::Workspace;
 
 pub(crate) use options::Options;
-use output::output;
-use place::Place;
-use store::Store;
+pub(crate) use output::output;
+pub(crate) use place::Place;
+pub(crate) use store::Store;
 use table::{Measurement, Table};
 
 /// Measures our store beside other queues on the same and prints the medians.
@@ -83,6 +83,6 @@ fn build(workspace: &Workspace, store: Store) -> Result<Vec<PathBuf>> {
     Ok(programs)
 }
 
-fn program(target_directory: &Path, name: &str) -> PathBuf {
+pub(crate) fn program(target_directory: &Path, name: &str) -> PathBuf {
     target_directory.join("release").join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }

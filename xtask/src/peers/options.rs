@@ -35,7 +35,9 @@ impl Options {
         }
         // After the loop: what makes sense depends on the store, which may come last.
         match options.store {
-            Store::Sqlite if options.url.is_some() => Err(belongs("--url", "postgres or redis")),
+            Store::Sqlite | Store::Memory if options.url.is_some() => {
+                Err(belongs("--url", "postgres or redis"))
+            }
             Store::Postgres | Store::Redis if options.directory.is_some() => {
                 Err(belongs("--dir", "sqlite"))
             }
@@ -133,7 +135,7 @@ mod tests {
             "--only all",
             "--fast yes",
             "5",
-            "--store memory",
+            "--store files",
             "--store redis --dir d",
             "--only drain-fair",
             "--url postgres://host",

@@ -37,8 +37,10 @@ pub(crate) enum Fresh<'a> {
 impl Place {
     pub(crate) fn prepare(options: &Options, target_directory: &Path) -> Result<Self> {
         match (options.store, &options.directory) {
-            (Store::Sqlite, Some(directory)) => Ok(Self::Directory(directory.clone())),
-            (Store::Sqlite, None) => {
+            (Store::Sqlite | Store::Memory, Some(directory)) => {
+                Ok(Self::Directory(directory.clone()))
+            }
+            (Store::Sqlite | Store::Memory, None) => {
                 // On a disk, which the system's directory for such files need not be.
                 let directory = target_directory.join("peers/data");
                 Ok(Self::Directory(directory.to_string_lossy().into_owned()))

@@ -4,6 +4,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Store {
     Sqlite,
+    /// Ours alone.
+    Memory,
     Postgres,
     Redis,
 }
@@ -22,10 +24,11 @@ impl Store {
     pub(crate) fn parse(name: &str) -> Result<Self> {
         match name {
             "sqlite" => Ok(Self::Sqlite),
+            "memory" => Ok(Self::Memory),
             "postgres" => Ok(Self::Postgres),
             "redis" => Ok(Self::Redis),
             _ => Err(Error::Usage(format!(
-                "peers: `{name}` is no store; sqlite, postgres and redis are"
+                "peers: `{name}` is no store; sqlite, memory, postgres and redis are"
             ))),
         }
     }
@@ -34,7 +37,7 @@ impl Store {
     /// `redis_server.rs`.
     pub(crate) fn measured(self) -> &'static [&'static str] {
         match self {
-            Self::Sqlite => &["drain", "enqueue64", "enqueue1", "bulk"],
+            Self::Sqlite | Self::Memory => &["drain", "enqueue64", "enqueue1", "bulk"],
             Self::Postgres => &["drain", "enqueue8", "enqueue16", "bulk", "idle"],
             Self::Redis => &["drain", "enqueue64", "enqueue16", "bulk", "idle"],
         }
@@ -42,7 +45,7 @@ impl Store {
 
     pub(crate) fn alone(self) -> &'static [Alone] {
         match self {
-            Self::Sqlite | Self::Postgres => &[],
+            Self::Sqlite | Self::Memory | Self::Postgres => &[],
             Self::Redis => &[
                 Alone { name: "drain-keyed", what: "drain", settings: &["keys=10000"] },
                 Alone { name: "drain-fair", what: "drain", settings: &["keys=10000", "fair=true"] },
@@ -54,6 +57,7 @@ impl Store {
     pub(crate) fn ours(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite_peer",
+            Self::Memory => "memory_peer",
             Self::Postgres => "postgres_peer",
             Self::Redis => "redis_peer",
         }
@@ -64,6 +68,7 @@ impl Store {
     pub(crate) fn peers(self) -> &'static [&'static str] {
         match self {
             Self::Sqlite => &["riverqueue", "effectum"],
+            Self::Memory => &[],
             Self::Postgres => &["riverqueue_postgres", "graphile_worker"],
             Self::Redis => &["bullmq"],
         }
@@ -75,7 +80,7 @@ mod tests {
     use super::*;
     use crate::workspace::Workspace;
 
-    const STORES: [Store; 3] = [Store::Sqlite, Store::Postgres, Store::Redis];
+    const STORES: [Store; 4] = [Store::Sqlite, Store::Memory, Store::Postgres, Store::Redis];
 
     #[test]
     fn every_peer_has_a_package_that_the_workspace_leaves_out() {
@@ -99,7 +104,7 @@ mod tests {
     #[test]
     fn the_programs_measure_the_same_under_the_same_names() {
         let root = Workspace::load().unwrap().root;
-        let files = ["directory.rs", "database.rs", "redis_server.rs"];
+        let files = ["directory.rs", "directory.rs", "database.rs", "redis_server.rs"];
         for (store, file) in STORES.iter().zip(files) {
             let text = std::fs::read_to_string(root.join("benches/peers").join(file)).unwrap();
             for what in store.measured() {
