@@ -75,6 +75,7 @@ pub fn run<S: BenchStore>() {
     idle::idle::<S>(&mut criterion);
     backlog::backlog::<S>(&mut criterion);
     many_queues::many_queues::<S>(&mut criterion);
+    many_queues::recent::<S>(&mut criterion);
     criterion.final_summary();
 }
 

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use criterion::Criterion;
-use queuekit_core::{Backend, BackendExt, JobDraft, JobFilter, NewJob, PageSize, Status};
+use queuekit_core::{
+    Ack, Backend, BackendExt, JobDraft, JobFilter, LeaseTtl, NewJob, PageSize, QueueName, Reserve,
+    Status, WorkerId,
+};
 
 use crate::BenchStore;
 use crate::setup::{CHUNK, group, runtime, scaled};
@@ -22,6 +25,47 @@ pub(crate) fn many_queues<S: BenchStore>(criterion: &mut Criterion) {
             bencher.iter(|| runtime.block_on(call.make(store, queues)));
         });
     }
+}
+
+/// Jobs that have ended in each of 1,000 queues, for pages of what is recent.
+const ENDED: usize = 10;
+
+/// Pages of what is recent in 1,000 queues, the most that it is listed of.
+pub(crate) fn recent<S: BenchStore>(criterion: &mut Criterion) {
+    let runtime = runtime();
+    let queues = scaled(1000);
+    let mut opened = None;
+    let mut group = group::<S>(criterion, &format!("recent of {queues} queues"));
+    for limit in [20, 100] {
+        group.bench_function(format!("page of {limit} jobs"), |bencher| {
+            let store = opened.get_or_insert_with(|| runtime.block_on(ended::<S>(queues)));
+            let filter = JobFilter::default().recent().limit(limit);
+            bencher.iter(|| {
+                let page = runtime.block_on(store.list_jobs(&filter)).expect("list_jobs");
+                assert_eq!(page.items.len(), limit);
+            });
+        });
+    }
+}
+
+async fn ended<S: BenchStore>(queues: usize) -> Arc<dyn Backend> {
+    let store = S::open().await;
+    for _ in 0..ENDED {
+        let names: Vec<usize> = (0..queues).collect();
+        for chunk in names.chunks(CHUNK) {
+            let jobs: Vec<NewJob> = chunk.iter().map(|number| job(*number)).collect();
+            store.enqueue(&jobs).await.expect("enqueue");
+        }
+        for number in 0..queues {
+            let queue = QueueName::new(format!("q{number}")).expect("a valid name");
+            let worker = WorkerId::new("bench").expect("a valid name");
+            let request = Reserve::new(queue, 1, LeaseTtl::default(), worker).expect("randomness");
+            let leases = store.reserve(&request).await.expect("reserve").leases;
+            let acks: Vec<Ack> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
+            store.ack(&acks).await.expect("ack");
+        }
+    }
+    store
 }
 
 const CALLS: &[(&str, Call)] = &[

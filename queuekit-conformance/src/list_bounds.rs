@@ -20,6 +20,16 @@ macro_rules! __with_bounds {
                 r8_8_a_time_of_the_end_is_found_without_a_look_at_others
             }
 
+            recent {
+                r8_7_ended_jobs_are_listed_newest_first_over_queues
+                r8_7_equal_times_have_one_order
+                r8_7_what_ends_meanwhile_moves_nothing
+                [Admin] r8_7_a_job_is_listed_by_its_last_end
+                r8_7_every_part_of_a_filter_filters
+                r8_7_only_ended_jobs_can_be_asked_for
+                r8_7_a_page_ends_at_its_bytes
+            }
+
             answer_bytes {
                 r8_9_a_page_of_jobs_ends_at_its_bytes
                 r8_9_the_failures_of_jobs_count

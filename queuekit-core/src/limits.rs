@@ -74,6 +74,8 @@ pub const RETENTION_AGE_MIN: Duration = Duration::from_secs(600);
 pub const RETENTION_GRACE: Duration = Duration::from_secs(60);
 /// A count above this may be an estimate (R8.3).
 pub const EXACT_COUNT: u64 = 10_000;
+/// Most queues of a store whose ended jobs are listed by the time of their end (R8.7).
+pub const RECENT_QUEUES: usize = 1000;
 /// Ended jobs that health looks back on (R8.3).
 pub const HEALTH_WINDOW: usize = 1000;
 /// Fewer ended jobs than these count as this many when health takes points for deaths (R8.3).

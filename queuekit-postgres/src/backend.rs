@@ -95,6 +95,9 @@ impl Backend for PostgresStore {
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        if filter.recent {
+            return recent(filter, self).await;
+        }
         let page = async |filter: JobFilter| {
             let position = read::position(&filter).map_err(|error| error.during("list_jobs"))?;
             let input = (filter, position);

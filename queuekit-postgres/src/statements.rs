@@ -167,6 +167,7 @@ statements! {
     Views "views"
     ViewBytes "view_bytes"
     ListFirst "list_first"
+    RecentEnds "recent_ends"
     ListLeased "list_leased"
     ListDead "list_dead"
     ListDone "list_done"

@@ -3,10 +3,17 @@
 -- lib/payload.lua.
 -- KEYS: those of the queue; for a queue of events also the data of events.
 -- ARGV: ids.
--- Result: now; then per stored job the values of lib/view.lua.
+-- Result: now; how many of the ids it has looked at, because it ends once it has read enough; then
+-- per stored job of these the values of lib/view.lua.
 use(1)
-local answer = { now_ms }
+-- A call stops once it has read this many bytes of jobs.
+local ENOUGH_BYTES = 1048576
+local answer = { now_ms, 0 }
 for at = 1, #ARGV do
     View.view(answer, ARGV[at])
+    answer[2] = at
+    if View.read() >= ENOUGH_BYTES then
+        break
+    end
 end
 return answer

@@ -1,6 +1,6 @@
 -- Reads jobs of one section of a queue, in its order, after a place (contract R8.2).
 -- Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/frontier.lua, lib/view.lua,
--- lib/payload.lua.
+-- lib/payload.lua, lib/rank.lua.
 -- KEYS: those of the queue; for a queue of events also the data of events.
 -- ARGV: 1 the section: leased, completed, dead, cancelled, waiting, keyed; 2 the place after which
 -- to begin, empty for the beginning; 3 most jobs; 4, 5 of the ended ones only those that ended at
@@ -44,22 +44,6 @@ local function tell(place, id, member)
     end
 end
 
--- The rank of the first member after a place, also if that place is empty now.
-local function rank_after(set, score, member)
-    local low, high = 0, call('ZCARD', set)
-    while low < high do
-        local middle = floor((low + high) / 2)
-        local at = call('ZRANGE', set, middle, middle, 'WITHSCORES')
-        local its = tonumber(at[2])
-        if its < score or (its == score and at[1] <= member) then
-            low = middle + 1
-        else
-            high = middle
-        end
-    end
-    return low
-end
-
 local function by_time(set, newest_first)
     local total = call('ZCARD', set)
     local from, last = 0, total
@@ -69,12 +53,9 @@ local function by_time(set, newest_first)
     end
     if after ~= '' then
         local score, member = tonumber(sub(after, SCORED.score)), sub(after, SCORED.rest)
-        from = rank_after(set, score, member)
-        if newest_first then
-            -- Newest first: skips the members above the place, and the one at the place itself,
-            -- which was the last of the page before.
-            from = total - from + (call('ZSCORE', set, member) == format('%.0f', score) and 1 or 0)
-        end
+        -- Skips the one at the place itself, which was the last of the page before.
+        from = newest_first and total - Rank.before(set, score, member)
+            or Rank.after(set, score, member)
     end
     local order = newest_first and { 'REV', 'WITHSCORES' } or { 'WITHSCORES' }
     local beyond = math.min(from + most, last)
@@ -116,7 +97,7 @@ local function by_place()
     local from, place = 0, after_of('p')
     if place ~= '' then
         local level, at = hex(place, PLACE.level), hex(place, PLACE.at)
-        from = rank_after(Q.ready, level * LEVEL + at, sub(place, PLACE.entry) .. '\255')
+        from = Rank.after(Q.ready, level * LEVEL + at, sub(place, PLACE.entry) .. '\255')
     end
     local ready = call('ZRANGE', Q.ready, from, from + most - 1, 'WITHSCORES')
     local places = call('ZRANGE', Q.places, place == '' and '-' or '(' .. place, '+', 'BYLEX',

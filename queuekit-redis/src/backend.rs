@@ -78,6 +78,10 @@ impl Backend for RedisStore {
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        if filter.recent {
+            let listed = recent(filter, &self.for_one_call()).await;
+            return listed.map_err(|error| error.during("list_jobs"));
+        }
         search(filter, async |filter| self.jobs_shown(&filter).await).await
     }
 

@@ -63,6 +63,7 @@ pieces! {
     FRONTIER = "Frontier" "frontier",
     VIEW = "View" "view",
     PAYLOAD = "Payload" "payload",
+    RANK = "Rank" "rank",
 }
 
 /// Each script with its effect, whether it works on a queue, its pieces, and its files in order.
@@ -109,7 +110,8 @@ scripts! {
     Figures: Reads [] "figures",
     PartitionKeys: Reads [PARTITION_KEY, FRONTIER] "partition_keys",
     Get: Reads [JOB, PARTITION_KEY, FRONTIER, VIEW, PAYLOAD] "get",
-    List: Reads [JOB, PARTITION_KEY, FRONTIER, VIEW, PAYLOAD] "list",
+    List: Reads [JOB, PARTITION_KEY, FRONTIER, VIEW, PAYLOAD, RANK] "list",
+    Ends: Reads [RANK] "ends",
     Why: Reads [JOB, PARTITION_KEY] "why",
     Register: Adds "register",
     Beat: Frees "beat",

@@ -61,6 +61,9 @@ impl Backend for SqliteStore {
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        if filter.recent {
+            return recent(filter, self).await;
+        }
         search(filter, |filter| self.read("list_jobs", move |step| step.list_jobs(&filter))).await
     }
 

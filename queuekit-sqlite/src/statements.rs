@@ -165,6 +165,7 @@ statements! {
     COUNT_EXPIRED "count_expired"
     LIST_LEASED "list_leased"
     LIST_ENDED "list_ended"
+    RECENT_ENDS "recent_ends"
     LIST_WAITING "list_waiting"
     LIST_LANE "list_lane"
     LIST_LANES "list_lanes"

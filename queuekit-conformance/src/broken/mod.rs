@@ -55,6 +55,7 @@ broken_stores! {
     keys::FreesKeyAtEnd: "R2.5", "frees an idempotency key when its job ends";
     order::LosesPriority: "R7.1", "stores the priority and does not serve by it";
     order::PagesByOffset: "R8.2", "has offsets for cursors";
+    order::ListsRecentByQueue: "R8.7", "lists what is recent queue by queue";
     leasing::LeasesTwice: "R0.3", "hands the last lease out again";
     leasing::LateExpiry: "R5.6", "reclaims 1 ms after the expiry";
     leasing::EarlyExpiry: "R5.2", "reclaims 1 ms before the expiry";

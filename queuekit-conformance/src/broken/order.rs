@@ -115,3 +115,29 @@ impl Layer for PagesByOffset {
         })
     }
 }
+
+/// Lists what is recent queue by queue, as it lists all else.
+#[derive(Debug)]
+pub(super) struct ListsRecentByQueue(Arc<dyn Backend>);
+
+impl ListsRecentByQueue {
+    /// Breaks a store.
+    pub(super) fn new(inner: Arc<dyn Backend>) -> Self {
+        Self(inner)
+    }
+}
+
+#[async_trait]
+impl Layer for ListsRecentByQueue {
+    fn inner(&self) -> &Arc<dyn Backend> {
+        &self.0
+    }
+
+    async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        let mut page = self.0.list_jobs(filter).await?;
+        if filter.recent {
+            page.items.sort_by(|one, other| one.queue.cmp(&other.queue));
+        }
+        Ok(page)
+    }
+}

@@ -34,6 +34,7 @@ pub mod partition_keys;
 pub mod queue_full;
 pub mod queue_isolation;
 pub mod queues;
+pub mod recent;
 pub mod reclaim;
 pub mod releases;
 pub mod reserve;

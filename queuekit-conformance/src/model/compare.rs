@@ -1,13 +1,15 @@
 //! Compares the contents of a store and the machine.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fastrand::Rng;
 use queuekit_core::limits::PAGE_JOBS;
 use queuekit_core::queue::Order;
 use queuekit_core::{
-    Backend, BackendExt, GroupKey, Job, JobFilter, PageSize, PartitionKey, QueueName, State, Status,
+    Backend, BackendExt, GroupKey, Job, JobFilter, JobId, PageSize, PartitionKey, QueueName, State,
+    Status,
 };
 
 use super::machine::{Machine, ModelJob};
@@ -32,6 +34,7 @@ pub(super) async fn everything(
         .filter_map(|job| machine.job(job.id).map(|model| place(model, machine)))
         .collect();
     assert!(places.is_sorted(), "the listing is in order: {places:#?}");
+    recent(store, &listed, page).await;
     errors(store, machine).await;
     for queue in store.all_queues().await.expect("list_queues") {
         let mut totals = machine.totals.get(&queue.name).copied().unwrap_or_default();
@@ -45,6 +48,19 @@ pub(super) async fn everything(
             assert_eq!(count.value, expected, "{status} jobs of queue {}", queue.name);
         }
     }
+}
+
+/// Compares what has ended in the order of its ends with what was listed.
+async fn recent(store: &dyn Backend, listed: &[Job], page: usize) {
+    let recent = list(store, JobFilter::default().recent().limit(page)).await;
+    let place = |job: &Job| (Reverse(job.finished_at), job.queue.clone(), job.status);
+    assert!(recent.is_sorted_by_key(place), "the newest end first: {recent:#?}");
+    let ids = |jobs: &[Job]| -> BTreeSet<JobId> {
+        let ended = jobs.iter().filter(|job| job.state.is_terminal());
+        ended.map(|job| job.id).collect()
+    };
+    assert_eq!(ids(&recent), ids(listed), "what has ended");
+    assert_eq!(recent.len(), ids(listed).len(), "what has ended, once");
 }
 
 /// Compares the error groups. A job that cannot be read may be in none.

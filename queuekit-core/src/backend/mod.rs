@@ -10,6 +10,7 @@ mod ext;
 mod filter;
 mod lease;
 mod pagination;
+mod recent;
 mod reserve;
 mod search;
 mod settle;
@@ -31,6 +32,7 @@ pub(crate) use ext::{enqueued, only};
 pub use filter::{JobErrors, JobFilter, Listed};
 pub use lease::{Lease, LeaseToken, LeaseTtl, Nonce};
 pub use pagination::{Cursor, Page, PageSize, QueuePage};
+pub use recent::{End, Ended, EndedJobs, EndsBefore, recent};
 pub use reserve::{Division, Queues, Reserve, Reserved, Taken};
 pub use search::search;
 pub use settle::{

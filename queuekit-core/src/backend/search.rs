@@ -10,13 +10,13 @@ use crate::job::Job;
 use crate::limits::SEARCH_BYTES;
 
 /// How many jobs are read at once, to look into them.
-const CANDIDATES: usize = 500;
+pub(super) const CANDIDATES: usize = 500;
 /// A page begins to read no more after this time, so that a slow store ends a page early, and the
 /// call in time (R10.2).
-const BEGIN_WITHIN: Duration = Duration::from_secs(1);
+pub(super) const BEGIN_WITHIN: Duration = Duration::from_secs(1);
 
 /// After this many bytes of jobs others of the runtime run: parsing takes about a millisecond.
-const YIELD_BYTES: usize = 128 * 1024;
+pub(super) const YIELD_BYTES: usize = 128 * 1024;
 
 /// A page of a filter. `list` answers pages of filters without terms on content: what it answers is
 /// looked into here, outside of the store, so that no other call waits for it.
@@ -149,7 +149,7 @@ impl<'f> Search<'f> {
 }
 
 /// Lets other tasks of the runtime run, whichever runtime it is.
-async fn yield_now() {
+pub(super) async fn yield_now() {
     let mut has_yielded = false;
     poll_fn(|context| {
         if has_yielded {

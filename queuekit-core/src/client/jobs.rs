@@ -51,7 +51,7 @@ impl<'a> Jobs<'a> {
     ///
     /// The jobs come queue by queue, by name. Within a queue come the running ones, then those
     /// that wait, in the order in which they are served, then those that have ended, the newest
-    /// first.
+    /// first. [`JobFilter::recent`] asks for what has ended, of all queues in one order.
     ///
     /// # Errors
     /// Those of [`Backend::list_jobs`].

@@ -63,6 +63,9 @@ impl Backend for MemoryStore {
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        if filter.recent {
+            return recent(filter, self).await;
+        }
         search(filter, async |filter| {
             self.step(Operation::ListJobs, |tables| tables.list_jobs(&filter))
         })

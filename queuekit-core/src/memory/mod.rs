@@ -19,6 +19,7 @@ mod listing;
 mod outbox;
 mod partition;
 mod queue;
+mod recent;
 mod reserve;
 mod schedules;
 mod settle;

@@ -2,6 +2,7 @@
 
 mod figures;
 mod listing;
+mod recent;
 mod status;
 mod view;
 mod why;

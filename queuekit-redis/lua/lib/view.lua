@@ -51,6 +51,7 @@ local function view(answer, id, member, most)
     else
         if KEYS[QUEUE.next] then
             data = Payload.whole(data)
+            read = read + #data
         end
         notes = call('HMGET', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l',
             id .. 'b')

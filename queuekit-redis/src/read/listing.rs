@@ -5,7 +5,7 @@ use std::mem::take;
 use std::ops::Bound;
 use std::time::{Duration, Instant};
 
-use queuekit_core::backend::{AnswerBytes, Examined, JobErrors, Listed};
+use queuekit_core::backend::{AnswerBytes, Examined};
 use queuekit_core::{
     Cursor, Job, JobFilter, JobId, Page, QueueName, Result, StatusSet, TimeRange, Timestamp,
 };
@@ -154,7 +154,7 @@ impl Pager<'_> {
                 self.examined.look();
                 let job = head.job.filter(|job| statuses.contains(job.status));
                 let id = job.as_ref().map(|job| job.id);
-                if let Some(job) = job.filter(|job| self.matches(job)) {
+                if let Some(job) = job.filter(|job| self.filter.admits_job(job)) {
                     let of_head = usize::try_from(head.left_out).unwrap_or(usize::MAX);
                     if !self.bytes.admit(job.bytes().saturating_add(of_head)) {
                         self.add(queue, statuses, matching).await?;
@@ -229,22 +229,6 @@ impl Pager<'_> {
 
     /// Whether a job of a section belongs on the page.
     fn wants(&self, section: StatusSet, job: &Job) -> bool {
-        section.contains(job.status) && self.matches(job)
-    }
-
-    fn matches(&self, job: &Job) -> bool {
-        let listed = Listed {
-            id: job.id,
-            status: job.status,
-            kind: job.kind.as_str(),
-            partition_key: job.partition_key.as_ref().map(|key| key.as_str()),
-            worker: job.worker.as_ref().map(|worker| worker.as_str()),
-            created_at: job.created_at,
-            finished_at: job.finished_at,
-        };
-        let last = job.errors.last().map(|failure| failure.error.as_str());
-        let reason = job.reason.as_ref().map(|reason| reason.as_str());
-        self.filter.admits(&listed)
-            && self.filter.admits_error(job.status, listed.kind, JobErrors { last, reason })
+        section.contains(job.status) && self.filter.admits_job(job)
     }
 }

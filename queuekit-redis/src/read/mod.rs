@@ -3,6 +3,7 @@
 mod figures;
 mod listing;
 mod position;
+mod recent;
 mod view;
 mod why;
 mod workers;

@@ -30,14 +30,32 @@ impl RedisStore {
         let found = self.for_jobs(&[id], ask).await.map_err(|error| error.during("get_job"))?;
         Ok(found.into_iter().next().flatten())
     }
+
     /// Those of these jobs of a queue that are stored and can be shown.
     pub(super) async fn jobs_at(
         &self,
         time: Duration,
         operation: &'static str,
         queue: &QueueName,
-        ids: &[JobId],
+        mut ids: &[JobId],
     ) -> Result<Vec<Shown>> {
+        let mut shown = Vec::with_capacity(ids.len());
+        while !ids.is_empty() {
+            let (next, looked_at) = self.some_jobs_at(time, operation, queue, ids).await?;
+            shown.extend(next);
+            ids = &ids[looked_at..];
+        }
+        Ok(shown)
+    }
+
+    /// The same of some of the first of these jobs, as one script reads them, and of how many.
+    pub(super) async fn some_jobs_at(
+        &self,
+        time: Duration,
+        operation: &'static str,
+        queue: &QueueName,
+        ids: &[JobId],
+    ) -> Result<(Vec<Shown>, usize)> {
         let args = ids.iter().map(|id| id.as_bytes().to_vec());
         let read = self.on_queue_within(time, operation, Call::Read, Lua::Get, queue, args);
         let answer = read.await?;
@@ -45,12 +63,17 @@ impl RedisStore {
         let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
         let now = parts.next().and_then(number_of).ok_or_else(broken)?;
         let now = Timestamp::from_millis(now);
-        let mut shown = Vec::with_capacity(ids.len());
+        let looked_at = parts.next().and_then(number_of).ok_or_else(broken)?;
+        let looked_at = usize::try_from(looked_at).map_err(|_| broken())?;
+        if !(1..=ids.len()).contains(&looked_at) {
+            return Err(broken());
+        }
+        let mut shown = Vec::with_capacity(looked_at);
         while parts.len() > 0 {
             let view = View::read(&mut parts).ok_or_else(broken)?;
             let overdue = view.overdue();
             shown.extend(view.job(queue.clone(), now).map(|job| Shown { now, job, overdue }));
         }
-        Ok(shown)
+        Ok((shown, looked_at))
     }
 }

@@ -122,6 +122,10 @@ pub(super) struct JobQuery {
     /// Only jobs that ended before this time.
     #[param(value_type = Option<String>, format = DateTime)]
     pub(super) finished_to: Option<Time>,
+    /// Only ended jobs, of all queues by the time of their end, the newest first. Without a queue,
+    /// the store may have at most 1,000 queues.
+    #[serde(default)]
+    pub(super) recent: bool,
     /// Most jobs on the page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     pub(super) limit: Option<usize>,
@@ -133,6 +137,7 @@ pub(super) struct JobQuery {
 impl JobQuery {
     pub(super) fn filter(self) -> queuekit::Result<JobFilter> {
         let (limit, cursor) = (self.limit, self.cursor.as_deref().map(str::parse).transpose()?);
+        let is_recent = self.recent;
         let body = FilterBody {
             all: false,
             id: self.id,
@@ -150,6 +155,7 @@ impl JobQuery {
             finished_from: self.finished_from,
             finished_to: self.finished_to,
         };
-        body.filter(limit, cursor)
+        let filter = body.filter(limit, cursor)?;
+        Ok(if is_recent { filter.recent() } else { filter })
     }
 }

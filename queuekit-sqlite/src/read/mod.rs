@@ -3,6 +3,7 @@
 
 mod figures;
 mod listing;
+mod recent;
 mod status;
 mod view;
 mod why;

@@ -2,7 +2,7 @@
 
 use std::ops::Bound::{Excluded, Unbounded};
 
-use queuekit_core::backend::{QueuePage, search};
+use queuekit_core::backend::{QueuePage, recent, search};
 use queuekit_core::capability::{Admin, Leases};
 use queuekit_core::lifecycle::{self, Record};
 use queuekit_core::retry::queue_full_retry_after;
@@ -65,6 +65,9 @@ impl Backend for JsonStore {
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
+        if filter.recent {
+            return recent(filter, self).await;
+        }
         search(filter, async |filter| self.step("list_jobs", |data| data.list_jobs(&filter))).await
     }
 

@@ -10,6 +10,7 @@ mod data;
 mod leases;
 mod partition;
 mod read;
+mod recent;
 mod reserve;
 mod settle;
 

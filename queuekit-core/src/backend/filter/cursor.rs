@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use super::JobFilter;
 use crate::backend::Cursor;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Status, StatusSet};
 use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
 
@@ -21,8 +21,19 @@ impl JobFilter {
     /// The position in this filter's cursor, if it has one. A store asks this before it lists.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check); `Invalid` if the cursor is of another filter.
+    /// Those of [`check`](Self::check); `Invalid` if the cursor is of another filter;
+    /// `Unsupported` if the filter asks for what is recent: that is the matter of
+    /// [`recent`](crate::backend::recent).
     pub fn position(&self) -> Result<Option<&[u8]>> {
+        if self.recent {
+            let message = "this store cannot list what is recent; ask without it";
+            return Err(Error::new(ErrorKind::Unsupported, message).during("list_jobs"));
+        }
+        self.cursor_position()
+    }
+
+    /// The same, whatever the filter asks for.
+    pub(in crate::backend) fn cursor_position(&self) -> Result<Option<&[u8]>> {
         self.check()?;
         let Some(cursor) = &self.cursor else {
             return Ok(None);
@@ -60,6 +71,7 @@ impl JobFilter {
             payload,
             created,
             finished,
+            recent,
             limit: _,
             cursor: _,
             examining: _,
@@ -80,6 +92,7 @@ impl JobFilter {
             id: id.as_ref().map(ToString::to_string),
             metadata: metadata.as_ref().map(ToString::to_string),
             payload: payload.as_ref().map(ToString::to_string),
+            recent: *recent,
         };
         // Texts and numbers: they can be written.
         serde_json::to_vec(&all).unwrap_or_default()
@@ -118,6 +131,8 @@ struct Encoded<'a> {
     metadata: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    recent: bool,
 }
 
 #[cfg(test)]
@@ -141,6 +156,7 @@ mod tests {
             payload: Some("user.id:7".parse().unwrap()),
             created: TimeRange { from: at(1), to: at(2) },
             finished: TimeRange { from: at(3), to: at(4) },
+            recent: true,
             limit: PageSize::MAX,
             cursor: Some(Cursor(vec![7])),
             examining: None,
@@ -159,6 +175,7 @@ mod tests {
             .payload("user.id:7")
             .created(Timestamp::from_millis(1)..Timestamp::from_millis(2))
             .finished(Timestamp::from_millis(3)..Timestamp::from_millis(4))
+            .recent()
             .limit(1000)
             .after(filter.cursor.clone());
         assert_eq!(format!("{built:?}"), format!("{filter:?}"));
@@ -167,7 +184,7 @@ mod tests {
             r#"{"queue":"q","statuses":["ready","dead"],"kind":"k","partition_key":"p","#,
             r#""worker":"w","error_contains":"\"e\"","created_from":1,"created_to":2,"#,
             r#""finished_from":3,"finished_to":4,"group":"0123456789abcdef","#,
-            r#""id":"0199c3","metadata":"tenant:acme","payload":"user.id:7"}"#
+            r#""id":"0199c3","metadata":"tenant:acme","payload":"user.id:7","recent":true}"#
         );
         assert_eq!(String::from_utf8(filter.encoded()).unwrap(), encoding);
         assert_eq!(JobFilter::default().encoded(), b"{}");

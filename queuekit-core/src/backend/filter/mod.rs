@@ -59,6 +59,8 @@ pub struct JobFilter {
     pub finished: TimeRange,
     /// The most jobs on a page.
     pub limit: PageSize,
+    /// Only ended jobs, over all queues by the time of their end, the newest first.
+    pub recent: bool,
     /// Where the last page ended.
     pub cursor: Option<Cursor>,
     /// The most jobs that a page looks at; none for as many as it may.
@@ -138,6 +140,14 @@ impl JobFilter {
         self
     }
 
+    /// Only ended jobs, by the time of their end and no matter of which queue, the newest first.
+    /// Without a queue, the store may have at most
+    /// [`RECENT_QUEUES`](crate::limits::RECENT_QUEUES).
+    pub fn recent(mut self) -> Self {
+        self.recent = true;
+        self
+    }
+
     /// At most this many on a page (default 100); 1..=1000.
     pub fn limit(self, jobs: usize) -> Self {
         self.set(PageSize::new(jobs), |filter, limit| filter.limit = limit)
@@ -154,6 +164,13 @@ impl JobFilter {
     /// # Errors
     /// `Invalid`, naming the first field that breaks its limit.
     pub fn check(&self) -> Result<()> {
+        let is_ended = |status: Status| status.state().is_terminal();
+        let asks_for_others =
+            self.statuses != StatusSet::ALL && !self.statuses.iter().all(is_ended);
+        if self.recent && asks_for_others {
+            let limit = "asked of dead, cancelled and completed jobs only";
+            return Err(Error::invalid("recent", limit, "another status"));
+        }
         self.refused.clone().map_or(Ok(()), Err)
     }
 
@@ -170,6 +187,23 @@ impl JobFilter {
             Err(error) => drop(self.refused.get_or_insert(error)),
         }
         self
+    }
+
+    /// Whether the filter matches a job, but for its content.
+    pub fn admits_job(&self, job: &Job) -> bool {
+        let listed = Listed {
+            id: job.id,
+            status: job.status,
+            kind: job.kind.as_str(),
+            partition_key: job.partition_key.as_ref().map(|key| key.as_str()),
+            worker: job.worker.as_ref().map(|worker| worker.as_str()),
+            created_at: job.created_at,
+            finished_at: job.finished_at,
+        };
+        let last = job.errors.last().map(|failure| failure.error.as_str());
+        let reason = job.reason.as_ref().map(|reason| reason.as_str());
+        self.admits(&listed)
+            && self.admits_error(job.status, listed.kind, JobErrors { last, reason })
     }
 
     /// Whether the filter matches a job, as far as these facts show.

@@ -40,7 +40,8 @@ struct ExaminedBody {
 /// Lists jobs, a page at a time.
 ///
 /// The order is queue by queue, and in each queue running, ready, failed, scheduled, blocked, dead,
-/// cancelled, completed. A page may be short or empty and still have a cursor. It looks at no more
+/// cancelled, completed. With `recent` it is the time of their end, the newest first. A page may be
+/// short or empty and still have a cursor. It looks at no more
 /// than 10,000 jobs, and with `metadata` or `payload` at no more than 64 MiB of them.
 #[utoipa::path(
     get, path = "/v1/jobs", tag = "jobs", security(("key" = [])), params(JobQuery),

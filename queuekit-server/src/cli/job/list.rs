@@ -27,6 +27,9 @@ pub(crate) struct List {
     /// Filter, such as status:dead kind:email [default: all jobs]
     #[arg(value_name = "FILTER", value_parser = filter::word)]
     filter: Vec<String>,
+    /// Show ended jobs of all queues, the newest end first
+    #[arg(long)]
+    recent: bool,
     /// Maximum number of jobs to show
     #[arg(long, value_name = "N", default_value = "50")]
     limit: NonZeroUsize,
@@ -40,6 +43,7 @@ Examples:
   queuekit job list status:dead older:1h
   queuekit job list queue:emails error:\"connection refused\" --limit 500
   queuekit job list status:running --json | jq -r .id
+  queuekit job list --recent status:dead,cancelled
   queuekit job list meta.tenant:acme payload.user.id:7
 
 With --json it prints a line for each job, as GET /v1/jobs/{{id}} answers it."
@@ -50,6 +54,8 @@ With --json it prints a line for each job, as GET /v1/jobs/{{id}} answers it."
 struct Query<'a> {
     #[serde(flatten)]
     filter: &'a FilterBody,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    recent: bool,
     limit: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
@@ -64,7 +70,7 @@ struct Page {
 impl List {
     pub(super) async fn run(self, api: &Api, output: Output) -> Result<Exit> {
         let filter = FilterBody::read(self.filter.iter().map(String::as_str))?;
-        list(api, &filter, self.limit.get(), output).await
+        show(api, &filter, self.recent, self.limit.get(), output).await
     }
 }
 
@@ -75,10 +81,21 @@ pub(crate) async fn list(
     limit: usize,
     output: Output,
 ) -> Result<Exit> {
+    show(api, filter, false, limit, output).await
+}
+
+async fn show(
+    api: &Api,
+    filter: &FilterBody,
+    recent: bool,
+    limit: usize,
+    output: Output,
+) -> Result<Exit> {
     let (mut jobs, mut cursor) = (Vec::new(), None);
     loop {
         // One more than is shown, to know whether there are more.
-        let query = Query { filter, limit: PAGE.min(limit - jobs.len() + 1), cursor };
+        let most = PAGE.min(limit - jobs.len() + 1);
+        let query = Query { filter, recent, limit: most, cursor };
         let page: Page = api.find("/v1/jobs", &query).await?.read()?;
         jobs.extend(page.jobs);
         cursor = page.cursor;
@@ -88,7 +105,7 @@ pub(crate) async fn list(
     }
     let there_are_more = jobs.len() > limit;
     jobs.truncate(limit);
-    output.list(&jobs, table(&jobs)?)?;
+    output.list(&jobs, table(&jobs, recent)?)?;
     if there_are_more {
         remark(format_args!("more jobs match: raise --limit to show them"));
     }
@@ -99,7 +116,10 @@ pub(crate) async fn list(
 pub(crate) async fn first(api: &Api, filter: &FilterBody) -> Result<Option<Job>> {
     let mut cursor = None;
     loop {
-        let page: Page = api.find("/v1/jobs", &Query { filter, limit: 1, cursor }).await?.read()?;
+        let page: Page = api
+            .find("/v1/jobs", &Query { filter, recent: false, limit: 1, cursor })
+            .await?
+            .read()?;
         if let Some(job) = page.jobs.first() {
             return Ok(Some(serde_json::from_str(job.get())?));
         }
@@ -110,9 +130,10 @@ pub(crate) async fn first(api: &Api, filter: &FilterBody) -> Result<Option<Job>>
     }
 }
 
-/// Jobs as rows.
-fn table(jobs: &[Box<RawValue>]) -> Result<Table> {
-    let names = ["ID", "KIND", "QUEUE", "STATUS", "#ATTEMPTS", "ENQUEUED", "DETAILS"];
+/// Jobs as rows, with when they were enqueued, or when they ended.
+fn table(jobs: &[Box<RawValue>], recent: bool) -> Result<Table> {
+    let when = if recent { "ENDED" } else { "ENQUEUED" };
+    let names = ["ID", "KIND", "QUEUE", "STATUS", "#ATTEMPTS", when, "DETAILS"];
     let mut table = Table::new(&names, "no jobs match");
     for job in jobs {
         let job: Job = serde_json::from_str(job.get())?;
@@ -124,13 +145,14 @@ fn table(jobs: &[Box<RawValue>]) -> Result<Table> {
             }
             _ => None,
         };
+        let at = job.finished_at.filter(|_| recent).unwrap_or(job.created_at);
         table.row([
             Cell::from(job.id),
             Cell::from(&job.kind),
             Cell::from(&job.queue),
             status(job.status),
             Cell::from(format_args!("{}/{}", job.attempts, job.max_attempts)),
-            Cell::from(ago(Time(job.created_at))),
+            Cell::from(ago(Time(at))),
             or_dash(what),
         ]);
     }

@@ -6,6 +6,7 @@ use crate::commands::targets::{Place, in_every_place};
 
 in_every_place! {
     a_job_is_listed_shown_and_explained,
+    r8_7_the_last_end_is_listed_first,
     numbers_and_bytes_come_out_as_they_went_in,
     no_text_of_a_job_steers_the_terminal,
     a_job_is_called_off_and_brought_back,
@@ -32,6 +33,20 @@ fn a_job_is_listed_shown_and_explained(place: &Place) {
     let why = place.run(&format!("job why {id}")).ok();
     assert!(why.contains("scheduled"), "{why}");
     assert_eq!(place.json(&format!("job why {id}"))["reason"], "scheduled");
+}
+
+fn r8_7_the_last_end_is_listed_first(place: &Place) {
+    let ids = ["b", "a", "b"].map(|queue| place.enqueue(&format!("mail --queue {queue}")));
+    for id in &ids {
+        place.run(&format!("job cancel {id}")).ok();
+    }
+    let listed = place.run("job list --recent").ok();
+    assert!(listed.lines().next().unwrap().contains("ENDED"), "{listed}");
+    let shown: Vec<&str> =
+        listed.lines().skip(1).map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(shown, [&ids[2], &ids[1], &ids[0]], "{listed}");
+    let of_b = place.run("job list --recent queue:b --limit 1").ok();
+    assert!(of_b.contains(&ids[2]) && !of_b.contains(&ids[0]), "{of_b}");
 }
 
 fn numbers_and_bytes_come_out_as_they_went_in(place: &Place) {

@@ -16,6 +16,7 @@ mod kill;
 mod limits;
 mod queues;
 mod quotas;
+mod recent;
 mod reload;
 mod schemathesis;
 mod work;
