@@ -321,8 +321,8 @@ async fn slice(
             let params = params![queue, state, at, seq, most, from];
             read(session.query(Sql::ListDone, params).await?, time)
         }
-        // Whether a job is blocked depends on those before it of its partition key, so such jobs are
-        // listed by lane. A fair queue serves its keys in turn and has no order across them.
+        // Whether a job is blocked depends on those before it of its partition key, so such jobs
+        // are listed by lane. A fair queue serves its keys in turn and has no order across them.
         () if statuses.contains(Status::Blocked) || queue.is_fair() => {
             let (lane, seq) = match after {
                 Some(Place::Lane(lane, seq)) => (lane.as_str(), *seq),
