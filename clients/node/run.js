@@ -37,6 +37,7 @@ export class Context {
     this.why = "";
     this.#client = client;
     this.#token = token;
+    this.startedAt = new Date();
     this.extendedAt = performance.now();
     this.endsAt = this.extendedAt + (job.timeout_ms || Infinity);
     this.settled = false;

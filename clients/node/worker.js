@@ -12,8 +12,14 @@ const LAST_MS = 2000;
 /** A beat names at most this many queues and kinds, and says if there are more. */
 const NAMES = 100;
 
-/** A beat counts for this long at most, however long the leases are. */
-const BEAT_MS = 600_000;
+/** The longest time between two beats: an order reaches the worker with the next. */
+const BEAT_MS = 10_000;
+
+/** A beat names at most this many running jobs, those that run the longest. */
+const JOBS = 100;
+
+/** Of this package. */
+const VERSION = "0.1.0";
 
 /** How long the lease of a run is kept after it timed out. */
 const GRACE_MS = 10_000;
@@ -26,6 +32,13 @@ export class Worker {
   #forced = false;
   #ended = new AbortController();
   #changed = new AbortController();
+  /** Ends the long poll. */
+  #polling = new AbortController();
+  /** As it was ordered. */
+  #isQuiet = false;
+  #slots;
+  #obeyed = 0;
+  #startedAt = new Date();
 
   /**
    * `queues` in the order they are served, or with weights; `handlers` by kind of job. `log` gets
@@ -37,6 +50,7 @@ export class Worker {
       throw new RangeError(`concurrency is ${concurrency}: give 1 to 1000, or run more workers`);
     }
     Object.assign(this, { client, queues, concurrency, leaseMs, waitMs });
+    this.#slots = concurrency;
     this.handlers = new Map(Object.entries(handlers));
     const host = hostname().replace(/[^A-Za-z0-9_.:-]|^[^A-Za-z0-9]+/g, "").slice(0, 80);
     this.name = options.name ?? `${host || "worker"}-${process.pid}`;
@@ -48,6 +62,7 @@ export class Worker {
   stop() {
     this.#forced = this.#stopping.signal.aborted;
     this.#stopping.abort();
+    this.#polling.abort();
     this.#changed.abort();
   }
 
@@ -62,8 +77,8 @@ export class Worker {
     const beating = this.#beat();
     try {
       while (!this.#stopping.signal.aborted) {
-        const isFree = await this.#until(() => this.#runs.size < this.concurrency, 1000);
-        if (isFree) await this.#reserve();
+        const hasRoom = () => !this.#isQuiet && this.#runs.size < this.#slots;
+        if (await this.#until(hasRoom, 1000)) await this.#reserve();
       }
       await this.#drain(drainMs);
     } finally {
@@ -85,17 +100,19 @@ export class Worker {
 
   async #reserve() {
     const { queues, leaseMs: lease_ms, waitMs: wait_ms, id: worker } = this;
-    const limit = this.concurrency - this.#runs.size;
+    const limit = this.#slots - this.#runs.size;
     const { signal } = this.#stopping;
+    if (signal.aborted) return;
+    this.#polling = new AbortController();
     try {
-      const options = { timeoutMs: wait_ms + 10_000, signal };
+      const options = { timeoutMs: wait_ms + 10_000, signal: this.#polling.signal };
       const body = { queues, limit, lease_ms, wait_ms, worker };
       const { leases } = await this.client.call("POST", "/v1/reserve", body, options);
       for (const lease of leases) void this.#work(new Context(this.client, lease));
       // A server that is stopping answers at once.
       if (!leases.length) await pause(100, signal);
     } catch (error) {
-      if (signal.aborted) return;
+      if (this.#polling.signal.aborted) return;
       this.log(`no jobs were reserved, trying again: ${error.message}`);
       await pause(1000 * (0.5 + Math.random() / 2), signal);
     }
@@ -140,7 +157,7 @@ export class Worker {
   /** Extends leases, and cancels runs that should stop. */
   async #beat() {
     const lease = this.leaseMs;
-    for (let due = 0; !this.#ended.signal.aborted;) {
+    for (let [extendAt, beatAt] = [0, 0]; !this.#ended.signal.aborted;) {
       const now = performance.now();
       const runs = [...this.#runs.values()].filter((run) => now < run.endsAt + GRACE_MS);
       for (const run of runs) {
@@ -148,13 +165,19 @@ export class Worker {
         if (now > run.extendedAt + 0.9 * lease) run.cancel("lease_lost");
         if (now > run.endsAt) run.cancel("timeout");
       }
-      if (now >= due) {
+      if (now >= Math.min(extendAt, beatAt)) {
         const left = Math.min(lease, ...runs.map((r) => r.extendedAt + 0.9 * lease - now));
         const timeoutMs = left > 0 ? Math.max(50, Math.min(lease / 5, left)) : lease / 5;
         try {
-          if (runs.length) await this.#extend(runs, timeoutMs);
-          due = now + Math.min(lease, BEAT_MS) / 3;
-          await this.#show(timeoutMs);
+          if (now >= extendAt) {
+            if (runs.length) await this.#extend(runs, timeoutMs);
+            extendAt = now + lease / 3;
+          }
+          if (now >= beatAt) {
+            beatAt = now + Math.min(lease / 3, BEAT_MS);
+            // Twice, so that the list shows at once that it has obeyed.
+            if (this.#obey(await this.#show(timeoutMs))) await this.#show(timeoutMs);
+          }
         } catch (error) {
           this.log(`leases are not extended yet, or not shown: ${error.message}`);
         }
@@ -184,10 +207,11 @@ export class Worker {
     });
   }
 
-  /** Announces this worker in the list of workers. No job depends on it. */
+  /** Announces this worker in the list of workers; answers its orders. No job depends on it. */
   async #show(timeoutMs) {
     const queues = Array.isArray(this.queues) ? this.queues : Object.keys(this.queues);
-    const { id, name, concurrency: slots, leaseMs: ttl_ms } = this;
+    const { id, name, leaseMs: ttl_ms } = this;
+    const runs = [...this.#runs.values()];
     const kinds = [...this.handlers.keys()].sort();
     const named = {
       queues: queues.slice(0, NAMES),
@@ -195,8 +219,32 @@ export class Worker {
       kinds: kinds.slice(0, NAMES),
       more_kinds: kinds.length > NAMES,
     };
-    const body = { id, name, ...named, slots, running: this.#runs.size, ttl_ms };
-    await this.client.call("POST", "/v1/beat", body, { timeoutMs, deadlineMs: 0 });
+    const about = {
+      host: hostname(),
+      pid: process.pid,
+      version: `queuekit-node ${VERSION}`,
+      started_at: this.#startedAt,
+      // They are in the order of their start.
+      jobs: runs.slice(0, JOBS)
+        .map(({ job: { id, kind }, startedAt: since }) => ({ id, kind, since })),
+    };
+    const orders = { slots: this.#slots, obeyed: this.#obeyed };
+    const body = { id, name, ...named, ...about, ...orders, running: runs.length, ttl_ms };
+    const answer = await this.client.call("POST", "/v1/beat", body, { timeoutMs, deadlineMs: 0 });
+    return answer?.orders;
+  }
+
+  /** Obeys orders that are new; answers whether there were any. */
+  #obey(orders) {
+    if (!(orders?.seq > this.#obeyed)) return false;
+    const { seq, mode, slots } = orders;
+    if (slots) this.#slots = Math.min(slots, this.concurrency);
+    if (mode === "quiet" || mode === "resume") this.#isQuiet = mode === "quiet";
+    if (this.#isQuiet) this.#polling.abort();
+    if (mode === "stop" && !this.#stopping.signal.aborted) this.stop();
+    this.#obeyed = seq;
+    this.#changed.abort();
+    return true;
   }
 
   async #drain(ms) {

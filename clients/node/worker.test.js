@@ -190,6 +190,42 @@ describe("worker", () => {
     await fake.waitFor(() => acks().length);
   });
 
+  /** Gives an order with the next beat, and answers the beat that says that it is obeyed. */
+  async function order(seq, orders) {
+    const obeyed = () => fake.bodies("/v1/beat").find((beat) => beat.obeyed === seq);
+    fake.script["/v1/beat"] = [[200, {}, { orders: { seq, ...orders } }]];
+    await fake.waitFor(obeyed);
+    return obeyed();
+  }
+
+  test("it tells what runs", async () => {
+    let end;
+    fake.lease("1");
+    start({ t: () => new Promise((resolve) => { end = resolve; }) });
+    const told = () => fake.bodies("/v1/beat").find(({ jobs }) => jobs.length);
+    await fake.waitFor(told);
+    const { jobs: [{ id, kind, since }], pid, started_at: startedAt } = told();
+    assert.deepEqual([id, kind, pid], ["job-1", "t", process.pid]);
+    assert.ok(startedAt <= since);
+    end();
+  });
+
+  test("it obeys orders", async () => {
+    start({ t: () => "done" }, { waitMs: 20_000 });
+    await fake.waitFor(() => fake.bodies("/v1/reserve").length);
+    assert.equal((await order(7, { mode: "quiet", slots: 2 })).slots, 2);
+    const reserves = fake.bodies("/v1/reserve").length;
+    fake.lease("1");
+    const beats = fake.bodies("/v1/beat").length;
+    await fake.waitFor(() => fake.bodies("/v1/beat").length >= beats + 2);
+    assert.equal(fake.bodies("/v1/reserve").length, reserves, "it takes no more");
+    assert.equal((await order(8, { mode: "resume", slots: 9 })).slots, 4, "it began with four");
+    await fake.waitFor(() => acks().length);
+    await order(9, { mode: "stop" });
+    await ended;
+    assert.equal(fake.calls.at(-1).path, `/v1/workers/${worker.id}`);
+  });
+
   test("its last word takes it off the list", async () => {
     start({ t: () => {} });
     await fake.waitFor(() => fake.bodies("/v1/beat").length);

@@ -303,6 +303,39 @@ class WorkerTest(Faked):
         self.assertLess(time.monotonic() - began, 3, "the long poll is hung up on")
         self.assertEqual(self.acks(), [{"token": "1", "result": "done"}])
 
+    def order(self, seq, **order):
+        """Gives an order with the next beat, and returns the beat that says that it is obeyed."""
+        obeyed = lambda: [b for b in self.fake.bodies("/v1/beat") if b["obeyed"] == seq]  # noqa: E731
+        self.fake.script["/v1/beat"] = [(200, {}, {"orders": {"seq": seq, **order}})]
+        self.fake.wait_for(obeyed)
+        return obeyed()[0]
+
+    def test_it_tells_what_runs(self):
+        end = threading.Event()
+        self.addCleanup(end.set)
+        self.fake.lease("1")
+        self.start({"t": lambda payload, ctx: end.wait(10)})
+        self.fake.wait_for(lambda: [b for b in self.fake.bodies("/v1/beat") if b["jobs"]])
+        beat = [b for b in self.fake.bodies("/v1/beat") if b["jobs"]][0]
+        self.assertEqual((beat["jobs"][0]["kind"], beat["pid"]), ("t", os.getpid()))
+        self.assertLessEqual(beat["started_at"], beat["jobs"][0]["since"])
+
+    def test_it_obeys_orders(self):
+        self.start({"t": lambda payload, ctx: "done"})
+        self.fake.wait_for(lambda: self.fake.bodies("/v1/reserve"))
+        beat = self.order(7, mode="quiet", slots=2)
+        self.assertEqual(beat["slots"], 2)
+        beats = len(self.fake.bodies("/v1/beat"))  # The server holds a lost poll for 0.5 s.
+        self.fake.wait_for(lambda: len(self.fake.bodies("/v1/beat")) >= beats + 3)
+        reserves = len(self.fake.bodies("/v1/reserve"))
+        self.fake.lease("1")
+        self.fake.wait_for(lambda: len(self.fake.bodies("/v1/beat")) >= beats + 5)
+        self.assertEqual(len(self.fake.bodies("/v1/reserve")), reserves, "it takes no more")
+        self.assertEqual(self.order(8, mode="resume", slots=9)["slots"], 4, "it began with four")
+        self.fake.wait_for(self.acks)
+        self.order(9, mode="stop")
+        self.fake.wait_for(lambda: self.fake.calls[-1][0] == f"/v1/workers/{self.worker.id}")
+
     def test_its_last_word_takes_it_off_the_list(self):
         self.start({"t": lambda payload, ctx: None})
         self.fake.wait_for(lambda: self.fake.bodies("/v1/beat"))

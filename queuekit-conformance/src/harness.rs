@@ -137,11 +137,12 @@ pub enum Capability {
     Audit,
     Errors,
     History,
+    Control,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Leases,
         Self::Wakeups,
         Self::Upkeep,
@@ -154,6 +155,7 @@ impl Capability {
         Self::Audit,
         Self::Errors,
         Self::History,
+        Self::Control,
     ];
 
     /// Whether the store has this capability.
@@ -171,6 +173,7 @@ impl Capability {
             Self::Audit => capabilities.audit.is_some(),
             Self::Errors => capabilities.errors.is_some(),
             Self::History => capabilities.history.is_some(),
+            Self::Control => capabilities.control.is_some(),
         }
     }
 }

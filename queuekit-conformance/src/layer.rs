@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::capability::{
-    Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Durability, Emission, ErrorGroups,
-    EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, History, Inspect,
-    Leases, Migration, Migrations, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome,
-    ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus,
-    Settlement, StoredEvents, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why,
-    WorkerInfo, WorkerPage,
+    Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Control, Durability, Emission,
+    ErrorGroups, EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
+    History, Inspect, Leases, Migration, Migrations, Orders, Outbox, Report, ReportOutcome,
+    RescheduleOutcome, RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows,
+    Schedules, SchemaStatus, Settlement, StoredEvents, StoredSettings, Upkeep, UpkeepReport,
+    Wakeup, Wakeups, Why, WorkerInfo, WorkerOrder, WorkerPage,
 };
 use queuekit_core::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use queuekit_core::{
@@ -91,7 +91,7 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.leases().report(reports).await
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<()> {
+    async fn beat(&self, beat: &Beat) -> Result<Orders> {
         self.leases().beat(beat).await
     }
 
@@ -223,6 +223,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
         self.history().list_runs(query).await
     }
 
+    async fn control(&self, workers: &[WorkerId], order: WorkerOrder) -> Result<Vec<bool>> {
+        self.orders().control(workers, order).await
+    }
+
     async fn event_settings(&self) -> Result<StoredSettings> {
         self.outbox().event_settings().await
     }
@@ -296,6 +300,11 @@ pub trait Layer: Debug + Send + Sync + 'static {
     /// The inner store's; shown only where it has it.
     fn history(&self) -> &dyn History {
         self.inner().capabilities().history.expect("the inner store's History")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn orders(&self) -> &dyn Control {
+        self.inner().capabilities().control.expect("the inner store's Control")
     }
 
     /// The inner store's; shown only where it has it.

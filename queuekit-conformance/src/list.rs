@@ -155,6 +155,20 @@ macro_rules! __for_each_case {
                 [Admin Leases] r3_9_a_worker_that_serves_more_than_it_names_may_serve_any
             }
 
+            orders {
+                [Leases] r3_9_a_beat_tells_what_runs
+                [Leases] r3_9_at_most_100_running_are_told
+                [Leases Control] r3_9_an_order_is_shown_until_obeyed
+                [Leases Control] r3_9_the_last_order_counts
+                [Leases Control] r3_9_who_is_not_listed_gets_no_order
+                [Leases Control] r3_9_orders_are_gone_with_the_worker
+                [Leases Control] r3_9_a_worker_that_comes_back_gets_new_orders
+                [Leases Control] r3_9_no_lease_depends_on_an_order
+                [Leases] r3_9_a_quiet_worker_is_listed_longer
+                [Leases Control] r3_9_a_quiet_worker_is_given_orders
+                [Leases Control] r12_workers_of_one_order
+            }
+
             listing {
                 r8_1_a_handle_sees_its_own_writes
                 r8_1_reads_change_nothing

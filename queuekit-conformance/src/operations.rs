@@ -1,7 +1,7 @@
 //! The names of all operations.
 
 /// Every operation that a [`Layer`](crate::Layer) sees.
-pub const OPERATIONS: [&str; 47] = [
+pub const OPERATIONS: [&str; 48] = [
     "enqueue",
     "reserve",
     "ack",
@@ -49,4 +49,5 @@ pub const OPERATIONS: [&str; 47] = [
     "list_totals",
     "list_runs",
     "retry_after",
+    "control",
 ];

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::capability::{
-    Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Durability, Emission, ErrorGroups,
-    EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding, History, Inspect,
-    Leases, Migration, Migrations, Outbox, PoolUse, Report, ReportOutcome, RescheduleOutcome,
-    RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules,
-    SchemaStatus, Settlement, StoredEvents, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups,
-    Why, WorkerInfo, WorkerPage,
+    Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Control, Durability, Emission,
+    ErrorGroups, EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
+    History, Inspect, Leases, Migration, Migrations, Orders, Outbox, PoolUse, Report,
+    ReportOutcome, RescheduleOutcome, RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery,
+    ScheduleRows, Schedules, SchemaStatus, Settlement, StoredEvents, StoredSettings, Upkeep,
+    UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo, WorkerOrder, WorkerPage,
 };
 use queuekit_core::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use queuekit_core::{
@@ -103,6 +103,7 @@ impl<L: Layer> Backend for Wrapped<L> {
         own.audit = inner.audit.map(|_| self as &dyn AuditLog);
         own.errors = inner.errors.map(|_| self as &dyn ErrorGroups);
         own.history = inner.history.map(|_| self as &dyn History);
+        own.control = inner.control.map(|_| self as &dyn Control);
         own
     }
 }
@@ -120,7 +121,7 @@ impl<L: Layer> Leases for Wrapped<L> {
         self.0.report(reports).await
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<()> {
+    async fn beat(&self, beat: &Beat) -> Result<Orders> {
         self.0.called("beat");
         self.0.beat(beat).await
     }
@@ -325,6 +326,15 @@ impl<L: Layer> History for Wrapped<L> {
     async fn list_runs(&self, query: &HistoryQuery) -> Result<Vec<RunsRow>> {
         self.0.called("list_runs");
         self.0.list_runs(query).await
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<L: Layer> Control for Wrapped<L> {
+    async fn control(&self, workers: &[WorkerId], order: WorkerOrder) -> Result<Vec<bool>> {
+        self.0.called("control");
+        self.0.control(workers, order).await
     }
 }
 

@@ -38,6 +38,18 @@ pub const TTL: (Duration, Duration) = (Duration::from_secs(1), Duration::from_se
 pub const BEAT_TTL: Duration = Duration::from_secs(600);
 /// Most queues, and most kinds, that a beat names (R3.9).
 pub const BEAT_NAMES: usize = 100;
+/// Most running jobs that a beat names (R3.9).
+pub const BEAT_JOBS: usize = 100;
+/// Longest name of a machine, and longest version, in a beat, in bytes; longer ones are cut (R3.9).
+pub const BEAT_TEXT_BYTES: usize = 255;
+/// Longest time between two beats of a worker (R3.9).
+pub const BEAT_EVERY: Duration = Duration::from_secs(10);
+/// Longest time for which a worker makes no call (R13.12).
+pub const QUIET: Duration = Duration::from_secs(3600);
+/// Most workers that one call gives an order to (R3.9).
+pub const ORDERED_WORKERS: usize = 1000;
+/// Highest number of an order that a beat can say; from there stores can count on (R3.9).
+pub const ORDER_SEQ: u64 = 1 << 52;
 /// Largest stored error text, in bytes (R4.6).
 pub const ERROR_BYTES: usize = 8 * 1024;
 /// Failures kept per job (R4.5).

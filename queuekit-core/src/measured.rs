@@ -139,6 +139,7 @@ impl Backend for Measured {
             audit,
             errors,
             history,
+            control,
             atomic_across_queues,
             calls_at_once,
             limits,
@@ -157,6 +158,7 @@ impl Backend for Measured {
             audit: audit.map(|_| self as &dyn AuditLog),
             errors: errors.map(|_| self as &dyn ErrorGroups),
             history: history.map(|_| self as &dyn History),
+            control: control.map(|_| self as &dyn Control),
             atomic_across_queues,
             calls_at_once,
             limits,
@@ -175,7 +177,7 @@ impl Leases for Measured {
         measured!("report", reports, inner!(self, leases).report(reports))
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<()> {
+    async fn beat(&self, beat: &Beat) -> Result<Orders> {
         measured!("beat", inner!(self, leases).beat(beat))
     }
 
@@ -357,6 +359,14 @@ impl History for Measured {
     }
 }
 
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl Control for Measured {
+    async fn control(&self, workers: &[WorkerId], order: WorkerOrder) -> Result<Vec<bool>> {
+        measured!("control", workers, inner!(self, control).control(workers, order))
+    }
+}
+
 /// As the store behind it.
 impl fmt::Debug for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -385,6 +395,7 @@ mod tests {
                 can.audit.is_some(),
                 can.errors.is_some(),
                 can.history.is_some(),
+                can.control.is_some(),
             );
             (names, more, rest, can.atomic_across_queues, can.calls_at_once, can.limits)
         };

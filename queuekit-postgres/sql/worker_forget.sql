@@ -5,5 +5,7 @@
 -- Locks: its row.
 DELETE FROM queuekit.workers
 USING (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
-WHERE workers.id = $1::text AND clock.now - workers.at < 3 * workers.ttl_ms
+WHERE
+    workers.id = $1::text
+    AND clock.now - workers.at < 3 * workers.ttl_ms + workers.quiet_ms
 RETURNING workers.id

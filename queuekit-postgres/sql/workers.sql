@@ -1,4 +1,4 @@
--- The workers whose last beat is less than three times their ttl ago, up to a number of bytes.
+-- The workers that are listed, up to a number of bytes.
 -- Parameters: $1 the id they come after, empty for all; $2 most workers; $3 most bytes.
 -- Result: a row per worker, by id, with the ms since its last beat, and how many there are without
 -- the bound of bytes.
@@ -6,7 +6,8 @@
 -- Locks: nothing.
 SELECT
     first.id, first.name, first.queues, first.kinds, first.slots, first.running, first.ttl_ms,
-    first.age_ms, first.looked_at
+    first.quiet_ms, first.about, first.order_seq, first.order_mode, first.order_slots, first.age_ms,
+    first.looked_at
 FROM (
     SELECT
         next.*,
@@ -17,10 +18,12 @@ FROM (
             workers.*,
             clock.now - workers.at AS age_ms,
             octet_length(workers.name) + octet_length(workers.queues)
-                + octet_length(workers.kinds) AS bytes
+                + octet_length(workers.kinds) + octet_length(workers.about) AS bytes
         FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
         CROSS JOIN queuekit.workers
-        WHERE workers.id > $1::text AND clock.now - workers.at < 3 * workers.ttl_ms
+        WHERE
+            workers.id > $1::text
+            AND clock.now - workers.at < 3 * workers.ttl_ms + workers.quiet_ms
         ORDER BY workers.id
         LIMIT $2::bigint
     ) AS next

@@ -161,6 +161,7 @@ impl Backend for PostgresStore {
         capabilities.audit = Some(self);
         capabilities.errors = Some(self);
         capabilities.history = Some(self);
+        capabilities.control = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.calls_at_once = 2;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use queuekit_core::capability::{
-    Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo, WorkerPage,
+    Beat, ExtendOutcome, Leases, Orders, Report, ReportOutcome, WorkerInfo, WorkerPage,
 };
 use queuekit_core::{LeaseToken, LeaseTtl, PageSize, Result, WorkerId};
 
@@ -35,7 +35,7 @@ impl Leases for PostgresStore {
         reported.await
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<()> {
+    async fn beat(&self, beat: &Beat) -> Result<Orders> {
         let input = (beat, &self.shared.limits);
         let recorded = self.call("beat", Call::Heartbeat, input, |(beat, limits), session| {
             Box::pin(step::beat(session, beat, limits))

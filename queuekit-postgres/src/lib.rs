@@ -25,6 +25,7 @@ mod backend;
 mod call;
 mod column_names;
 mod config;
+mod control;
 mod counters;
 mod enqueue;
 mod error;

@@ -84,6 +84,7 @@ statements! {
     WorkerForget "worker_forget"
     Workers "workers"
     Worker "worker"
+    WorkersOrder "workers_order"
     Schedule "schedule"
     SchedulesAfter "schedules_after"
     SchedulesDue "schedules_due"

@@ -1,5 +1,5 @@
 -- Takes a worker off the list (contract R3.9).
--- KEYS: WORKERS: the beats, when they run out, and ids in order.
+-- KEYS: WORKERS: the beats, when they run out, ids in order, and orders.
 -- ARGV: 1 worker.
 -- Result: 1 if it was listed, else 0.
 local call = redis.call
@@ -9,4 +9,5 @@ local listed = call('ZSCORE', KEYS[WORKERS.expiry], ARGV[1])
 call('ZREM', KEYS[WORKERS.expiry], ARGV[1])
 call('HDEL', KEYS[WORKERS.beats], ARGV[1])
 call('ZREM', KEYS[WORKERS.ids], ARGV[1])
+call('HDEL', KEYS[WORKERS.orders], ARGV[1])
 return listed and tonumber(listed) > now and 1 or 0

@@ -1,9 +1,9 @@
 -- Reads the beats of listed workers (contract R3.9).
--- KEYS: WORKERS: the beats, when they run out, and ids in order.
+-- KEYS: WORKERS: the beats, when they run out, ids in order, and orders.
 -- ARGV: 1 which: n the one of an id, a those after an id; 2 the id, empty for none; with a: 3 most
 -- workers, 4 most bytes.
 -- Result: now; if there are more, the id of the last, else empty; then the beats: worker, time,
--- content.
+-- content, orders.
 local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -19,6 +19,7 @@ local function add(worker, beat)
     answer[#answer + 1] = worker
     answer[#answer + 1] = string.sub(beat, BEAT.at)
     answer[#answer + 1] = string.sub(beat, BEAT.rest)
+    answer[#answer + 1] = call('HGET', KEYS[WORKERS.orders], worker) or ''
     bytes = bytes + #beat
 end
 
@@ -37,8 +38,8 @@ repeat
         local beat = beat_of(worker)
         -- The first fits whatever its size.
         local fits = bytes == 0 or beat and bytes + #beat <= most_bytes
-        if beat and (not fits or #answer == most * 3 + 2) then
-            answer[2] = answer[#answer - 2]
+        if beat and (not fits or #answer == most * 4 + 2) then
+            answer[2] = answer[#answer - 3]
             return answer
         end
         if beat then

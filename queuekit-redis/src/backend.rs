@@ -126,6 +126,7 @@ impl Backend for RedisStore {
         capabilities.audit = Some(self);
         capabilities.errors = Some(self);
         capabilities.history = Some(self);
+        capabilities.control = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = !self.shared.topology.is_cluster();
         capabilities.calls_at_once = 2;

@@ -117,7 +117,7 @@ impl Keyspace {
         format!("{}:version", self.prefix)
     }
 
-    /// The beats of workers, when they run out, and ids in order.
+    /// The beats of workers, when they run out, ids in order, and orders.
     pub(crate) fn workers(&self) -> QueueKeys {
         let key = |part: &&str| format!("{}:{{workers}}:{part}", self.prefix);
         WORKERS.parts.iter().map(key).collect()

@@ -351,7 +351,7 @@ keys! {
     HISTORY History { mark, totals, runs, pairs }
 
     /// The keys of workers.
-    WORKERS Workers { beats, expiry, ids }
+    WORKERS Workers { beats, expiry, ids, orders }
 }
 
 impl Record {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use queuekit_core::capability::{
-    Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo, WorkerPage,
+    Beat, ExtendOutcome, Leases, Orders, Report, ReportOutcome, WorkerInfo, WorkerPage,
 };
 use queuekit_core::limits::LOG_LINES_KEPT;
 use queuekit_core::{
@@ -15,6 +15,7 @@ use queuekit_core::{
 use crate::RedisStore;
 use crate::call::Request;
 use crate::codec::{bytes_of, millis, number_of, progress, token};
+use crate::control::orders_of;
 use crate::error::unreadable;
 use crate::indeterminate::in_part;
 use crate::read::{StoredBeat, find_worker, list_workers};
@@ -96,20 +97,23 @@ impl Leases for RedisStore {
         Ok(outcomes)
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<()> {
+    async fn beat(&self, beat: &Beat) -> Result<Orders> {
         let said = serde_json::to_vec(&StoredBeat::of(beat)).unwrap_or_default();
-        let listed_for = millis(beat.ttl.listed_for());
+        let listed_for = millis(beat.listed_for());
         let limits = &self.shared.limits;
         let most = limits.workers().to_string().into_bytes();
-        let args = vec![beat.id.as_str().into(), listed_for.to_string().into_bytes(), said, most];
+        let listed_for = listed_for.to_string().into_bytes();
+        let obeyed = beat.obeyed().to_string().into_bytes();
+        let args = vec![beat.id.as_str().into(), listed_for, said, most, obeyed];
         let keys = vec![self.shared.keyspace.workers()];
         let request = Request::Script { script: Lua::Beat, keys, args };
-        let listed = self.call("beat", Call::Heartbeat, request).await?;
-        if number_of(listed) == Some(0) {
+        let orders = bytes_of(self.call("beat", Call::Heartbeat, request).await?);
+        let orders = orders.ok_or_else(|| unreadable("the answer to beat"))?;
+        if orders.is_empty() {
             let refused = limits.admit_worker(limits.workers());
-            return refused.map_err(|error| error.on(&beat.id).during("beat"));
+            refused.map_err(|error| error.on(&beat.id).during("beat"))?;
         }
-        Ok(())
+        Ok(orders_of(&orders))
     }
 
     async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {

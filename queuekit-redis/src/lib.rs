@@ -30,6 +30,7 @@ mod codec;
 mod config;
 mod connect;
 mod connection;
+mod control;
 mod enqueue;
 mod error;
 mod error_groups;

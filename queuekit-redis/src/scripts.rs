@@ -117,6 +117,7 @@ scripts! {
     Beat: Frees "beat",
     WorkerForget: Frees "worker_forget",
     Workers: Reads "workers",
+    Control: Frees "control",
     Schedules: Reads [] "schedules",
     SchedulePut: Adds "schedule_put",
     Emit: Adds [JOB, PARTITION_KEY, CHANGE] "lib/enqueue" "emit",

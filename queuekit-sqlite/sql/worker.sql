@@ -3,5 +3,8 @@
 -- Result: a row if it is listed.
 -- Index: the primary key.
 -- Locks: none.
-SELECT id, name, queues, kinds, slots, running, ttl_ms, at FROM queuekit_workers
-WHERE id = ?2 AND at + 3 * ttl_ms > ?1;
+SELECT
+    id, name, queues, kinds, slots, running, ttl_ms, at, quiet_ms, about, order_seq, order_mode,
+    order_slots
+FROM queuekit_workers
+WHERE id = ?2 AND at + 3 * ttl_ms + quiet_ms > ?1;

@@ -3,4 +3,4 @@
 -- Result: none; it changes a row if the worker was listed.
 -- Index: the primary key.
 -- Locks: runs inside a step.
-DELETE FROM queuekit_workers WHERE id = ?1 AND at + 3 * ttl_ms > ?2;
+DELETE FROM queuekit_workers WHERE id = ?1 AND at + 3 * ttl_ms + quiet_ms > ?2;

@@ -1,4 +1,4 @@
--- Purpose: forgets workers whose last beat is 3 ttl ago.
+-- Purpose: forgets workers that are no longer listed.
 -- Parameters: 1 now.
 -- Locks: runs inside a step. It looks at all workers, once for each that is new.
-DELETE FROM queuekit_workers WHERE at + 3 * ttl_ms <= ?1;
+DELETE FROM queuekit_workers WHERE at + 3 * ttl_ms + quiet_ms <= ?1;

@@ -93,6 +93,7 @@ impl Backend for SqliteStore {
         capabilities.audit = Some(self);
         capabilities.errors = Some(self);
         capabilities.history = Some(self);
+        capabilities.control = Some(self);
         capabilities.outbox = Some(self);
         capabilities.atomic_across_queues = true;
         capabilities.limits = self.shared.config.limits;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use queuekit_core::capability::{
-    Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo, WorkerPage,
+    Beat, ExtendOutcome, Leases, Orders, Report, ReportOutcome, WorkerInfo, WorkerPage,
 };
 use queuekit_core::{LeaseToken, LeaseTtl, PageSize, Result, WorkerId};
 
@@ -26,7 +26,7 @@ impl Leases for SqliteStore {
         self.write("report", move |step| step.report(&reports)).await
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<()> {
+    async fn beat(&self, beat: &Beat) -> Result<Orders> {
         let beat = beat.clone();
         self.write("beat", move |step| step.beat(&beat)).await
     }

@@ -27,6 +27,7 @@ mod cancels;
 mod column_names;
 mod command;
 mod config;
+mod control;
 #[cfg(test)]
 mod cost;
 mod error;

@@ -108,6 +108,8 @@ statements! {
     WORKER_UPDATE "worker_update"
     WORKERS "workers"
     WORKER "worker"
+    WORKER_ORDERS "worker_orders"
+    WORKER_ORDER "worker_order"
     PAYLOAD_GONE "payload_gone"
     EVENT_SETTINGS "event_settings"
     EVENT_SETTINGS_PUT "event_settings_put"

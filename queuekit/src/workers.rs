@@ -5,7 +5,9 @@
 #[doc(inline)]
 pub use queuekit_core::WorkerId;
 #[doc(inline)]
-pub use queuekit_core::capability::{Beat, BeatTtl, Served, WorkerInfo, WorkerPage};
+pub use queuekit_core::capability::{
+    About, Beat, BeatTtl, OrderedMode, Orders, Running, Served, WorkerInfo, WorkerOrder, WorkerPage,
+};
 #[doc(inline)]
 pub use queuekit_core::client::Workers;
 #[cfg(feature = "worker")]

@@ -51,7 +51,7 @@ class Context:
         self.why = ""
         """Why it was cancelled: `cancel_requested`, `lease_lost`, `timeout` or `shutdown`."""
         self._client, self.token = client, str(lease["token"])
-        self.extended_at = time.monotonic()
+        self.started_at, self.extended_at = time.time(), time.monotonic()
         self.ends_at = self.extended_at + (self.job.get("timeout_ms") or float("inf")) / 1000
         self.settled = False
 

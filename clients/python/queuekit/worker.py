@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 import uuid
+from datetime import datetime, timezone
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from .client import PAUSE, Client, Error, Json
@@ -20,7 +21,9 @@ from .run import Context, Handler, run_once
 log = logging.getLogger("queuekit")
 LAST = 2.0  # At the end, how long to wait until the worker is off the server's list.
 NAMES = 100  # A beat names at most this many queues and kinds, and says if there are more.
-BEAT = 600.0  # A beat counts for this long at most, however long the leases are.
+BEAT = 10.0  # The longest time between two beats: an order reaches the worker with the next.
+VERSION = "0.1.0"
+JOBS = 100  # A beat names at most this many running jobs, those that run the longest.
 GRACE = 10.0  # How long the lease of a run is kept after it timed out.
 
 
@@ -39,6 +42,8 @@ class Worker:
         host = re.sub(r"[^A-Za-z0-9_.:-]|^[^A-Za-z0-9]+", "", socket.gethostname())[:80]
         self.name = name or f"{host or 'worker'}-{os.getpid()}"
         self.id = f"{self.name[:90]}.{uuid.uuid4()}"
+        self._slots, self._is_quiet, self._obeyed = concurrency, False, 0  # As it was ordered.
+        self._started_at = _utc(time.time())
         self._lock = threading.Lock()
         self._runs: Dict[str, Context] = {}  # By token, until the outcome is recorded: the slots.
         self._changed, self._ended = threading.Event(), threading.Event()
@@ -63,7 +68,7 @@ class Worker:
         try:
             pause = 0.1
             while not self._stops:
-                if self._wait(lambda: len(self._runs) < self.concurrency, 0.5):
+                if self._wait(self._has_room, 0.5):
                     pause = 0.1 if self._reserve(pause) else min(pause * 2, PAUSE)
             self._drain(drain)
         finally:
@@ -72,6 +77,9 @@ class Worker:
             self.client.close()
             for number, handler in old.items():
                 signal.signal(number, handler)
+
+    def _has_room(self) -> bool:
+        return not self._is_quiet and len(self._runs) < self._slots
 
     def _wait(self, done: Callable[[], bool], seconds: float) -> bool:
         """Whether it happened in time. Polls, because `stop` wakes no waiting thread."""
@@ -83,7 +91,7 @@ class Worker:
 
     def _reserve(self, pause: float) -> bool:
         """Reserves and starts jobs; after a failed call it waits before the next."""
-        ask = {"queues": self.queues, "limit": self.concurrency - len(self._runs),
+        ask = {"queues": self.queues, "limit": max(1, self._slots - len(self._runs)),
                "lease_ms": self.lease_ms, "wait_ms": self.wait_ms, "worker": self.id}
         timeout = self.wait_ms / 1000 + 10
         self._polling = self.client.connection()
@@ -96,7 +104,7 @@ class Worker:
                 self._wait(lambda: self._stops > 0, 0.1)
             return True
         except Exception as error:
-            if not self._stops:
+            if not self._stops and not self._is_quiet:
                 log.warning("no jobs were reserved, trying again: %s", error)
                 after = min(max(pause, getattr(error, "retry_after", None) or 0), PAUSE)
                 self._wait(lambda: self._stops > 0, after * random.uniform(0.5, 1))
@@ -152,9 +160,9 @@ class Worker:
 
     def _beat(self) -> None:
         """Extends leases and cancels runs, in its own thread, which no handler can block."""
-        lease, due = self.lease_ms / 1000, 0.0
+        lease, extend_at, beat_at = self.lease_ms / 1000, 0.0, 0.0
         while not self._ended.wait(min(1.0, lease / 20)):
-            if self._stops:
+            if self._stops or self._is_quiet:
                 self._hang_up()
             now = time.monotonic()
             with self._lock:
@@ -164,15 +172,19 @@ class Worker:
                     run.cancel("lease_lost")  # Or so we must assume: no extend was confirmed.
                 if now > run.ends_at:
                     run.cancel("timeout")
-            if now < due:
+            if now < min(extend_at, beat_at):
                 continue
             left = min((run.extended_at for run in runs), default=now) + 0.9 * lease - now
             timeout = max(0.05, min(lease / 5, left)) if left > 0 else lease / 5
             try:
-                if runs:
-                    self._extend(runs, timeout)
-                due = now + min(lease, BEAT) / 3
-                self._show(timeout)
+                if now >= extend_at:
+                    if runs:
+                        self._extend(runs, timeout)
+                    extend_at = now + lease / 3
+                if now >= beat_at:
+                    beat_at = now + min(lease / 3, BEAT)
+                    if self._obey(self._show(timeout)):
+                        self._show(timeout)  # So that the list shows at once that it has obeyed.
             except Exception as error:
                 log.warning("leases are not extended yet, or not shown: %s", error)
         try:  # In this thread, so that no beat follows it. If it fails, the entry expires.
@@ -203,14 +215,37 @@ class Worker:
             elif outcome["outcome"] != "unknown":  # The next extend asks again.
                 run.cancel("lease_lost")
 
-    def _show(self, timeout: float) -> None:
-        """Announces this worker in the list of workers. No job depends on it."""
+    def _show(self, timeout: float) -> Json:
+        """Announces this worker in the list of workers; returns its orders. No job depends on it."""
+        with self._lock:
+            runs = sorted(self._runs.values(), key=lambda run: run.started_at)
         queues, kinds = list(self.queues), sorted(self.handlers)
         beat = {"id": self.id, "name": self.name, "queues": queues[:NAMES],
                 "more_queues": len(queues) > NAMES, "kinds": kinds[:NAMES],
-                "more_kinds": len(kinds) > NAMES, "slots": self.concurrency,
-                "running": len(self._runs), "ttl_ms": self.lease_ms}
-        self.client.call("POST", "/v1/beat", beat, timeout=timeout, deadline=0)
+                "more_kinds": len(kinds) > NAMES, "slots": self._slots,
+                "running": len(runs), "ttl_ms": self.lease_ms, "host": socket.gethostname(),
+                "pid": os.getpid(), "version": f"queuekit-python {VERSION}",
+                "started_at": self._started_at, "obeyed": self._obeyed,
+                "jobs": [{"id": run.job["id"], "kind": run.job["kind"],
+                          "since": _utc(run.started_at)} for run in runs[:JOBS]]}
+        answer = self.client.call("POST", "/v1/beat", beat, timeout=timeout, deadline=0)
+        return (answer or {}).get("orders") or {}
+
+    def _obey(self, orders: Json) -> bool:
+        """Obeys orders that are new; returns whether there were any."""
+        if orders.get("seq", 0) <= self._obeyed:
+            return False
+        log.info("orders are obeyed: %s", orders)
+        if orders.get("slots"):
+            self._slots = min(orders["slots"], self.concurrency)
+        mode = orders.get("mode")
+        if mode in ("quiet", "resume"):
+            self._is_quiet = mode == "quiet"
+        if mode == "stop" and not self._stops:
+            self.stop()
+        self._obeyed = orders["seq"]
+        self._changed.set()
+        return True
 
     def _drain(self, seconds: float) -> None:
         self._wait(lambda: not self._runs or self._stops > 1, seconds)
@@ -230,3 +265,8 @@ class Worker:
             log.error("%d jobs were not released, their leases run out: %s", len(left), error)
         if not self._wait(lambda: not self._runs, last):
             log.error("%d outcomes were not recorded: their leases run out", len(self._runs))
+
+
+def _utc(seconds: float) -> str:
+    at = datetime.fromtimestamp(seconds, timezone.utc)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

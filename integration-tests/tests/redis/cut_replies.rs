@@ -15,8 +15,9 @@ use queuekit_conformance::kit::{
 };
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{
-    Act, Admin, AuditLog, Emission, EmitOutcome, Exchange, History, Leases, Outbox, Report,
-    ScheduleChange, ScheduleQuery, Schedules, Settlement, StoredSettings, Upkeep,
+    Act, Admin, AuditLog, Control, Emission, EmitOutcome, Exchange, History, Leases, Outbox,
+    Report, ScheduleChange, ScheduleQuery, Schedules, Settlement, StoredSettings, Upkeep,
+    WorkerOrder,
 };
 use queuekit_core::client::Events;
 use queuekit_core::event::{Consumers, EventRetention, NewEvent};
@@ -154,8 +155,13 @@ async fn r10_1_an_operation_whose_reply_breaks_off_is_never_called_certainly_not
     };
     cuts.sweep("report", leased, report).await;
     cuts.sweep("beat", async |_| (), async |store, ()| store.beat(&beat_of("w")).await).await;
-    let listed = async |store: &RedisStore| store.beat(&beat_of("w")).await.unwrap();
+    let listed = async |store: &RedisStore| {
+        store.beat(&beat_of("w")).await.unwrap();
+    };
     let forget = async |store: &RedisStore, ()| store.forget_worker(&worker("w")).await;
+    let order =
+        async |store: &RedisStore, ()| store.control(&[worker("w")], WorkerOrder::Quiet).await;
+    cuts.sweep("control", listed, order).await;
     cuts.sweep("forget_worker", listed, forget).await;
     cuts.end().await;
 }

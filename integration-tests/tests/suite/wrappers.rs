@@ -63,6 +63,7 @@ impl Layer for Only {
                 Capability::Audit => shown.audit = None,
                 Capability::Errors => shown.errors = None,
                 Capability::History => shown.history = None,
+                Capability::Control => shown.control = None,
             }
         }
         shown

@@ -28,6 +28,7 @@ pub mod never_happens;
 pub mod occurrences;
 pub mod operate;
 pub mod order;
+pub mod orders;
 pub mod pagination;
 pub mod partition_key_slots;
 pub mod partition_keys;

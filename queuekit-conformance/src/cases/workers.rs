@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use queuekit_core::capability::Orders;
 use queuekit_core::{Backend, Result};
 
 use crate::World;
@@ -41,7 +42,7 @@ async fn of_workers_at_once_one_is_listed(world: &dyn World) {
     for round in 0..10 {
         let begin = |(n, store): (usize, &Arc<dyn Backend>)| {
             let (id, store) = (format!("new-{round}-{n}"), Arc::clone(store));
-            async move { beat(&store, &id).await.map(|()| id) }
+            async move { beat(&store, &id).await.map(|_| id) }
         };
         let answers = in_parallel(handles.iter().enumerate().map(begin)).await;
         let (listed, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
@@ -54,6 +55,6 @@ async fn of_workers_at_once_one_is_listed(world: &dyn World) {
     }
 }
 
-async fn beat(store: &Arc<dyn Backend>, id: &str) -> Result<()> {
+async fn beat(store: &Arc<dyn Backend>, id: &str) -> Result<Orders> {
     store.capabilities().leases.expect("Leases").beat(&beat_of(id)).await
 }

@@ -1,6 +1,7 @@
 //! Beats of workers.
 
-use queuekit_core::capability::{Beat, Served, WorkerInfo};
+use queuekit_core::WorkerId;
+use queuekit_core::capability::{Beat, Control, Orders, Served, WorkerInfo, WorkerOrder};
 
 use super::{TTL, default_queue, kind, ttl, worker};
 use crate::World;
@@ -14,9 +15,20 @@ pub fn beat_of(id: &str) -> Beat {
 }
 
 impl<'w> dyn World + 'w {
-    /// Sends the beat of a worker.
-    pub async fn beat(&self, beat: &Beat) {
-        self.leases().beat(beat).await.expect("beat");
+    /// Sends the beat of a worker; what it is ordered to do.
+    pub async fn beat(&self, beat: &Beat) -> Orders {
+        self.leases().beat(beat).await.expect("beat")
+    }
+
+    /// The capability.
+    pub fn orders(&self) -> &dyn Control {
+        self.backend().capabilities().control.expect("orders to workers")
+    }
+
+    /// Gives an order to workers; which were listed.
+    pub async fn control(&self, ids: &[&str], order: WorkerOrder) -> Vec<bool> {
+        let ids: Vec<WorkerId> = ids.iter().map(|id| worker(id)).collect();
+        self.orders().control(&ids, order).await.expect("control")
     }
 
     /// Takes a worker off the list; whether it was listed.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::backend::*;
 use queuekit_core::capability::{
-    Beat, Exchange, Exchanged, ExtendOutcome, Leases, Report, ReportOutcome, Settlement, Upkeep,
-    UpkeepReport, WorkerInfo, WorkerPage,
+    Beat, Exchange, Exchanged, ExtendOutcome, Leases, Orders, Report, ReportOutcome, Settlement,
+    Upkeep, UpkeepReport, WorkerInfo, WorkerPage,
 };
 use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, WorkerId};
 use tokio::runtime::Handle;
@@ -37,6 +37,8 @@ pub struct Flaky {
     pub no_exchange: AtomicBool,
     /// A beat takes effect this number of milliseconds late, even if its caller no longer waits.
     pub beats_late_ms: AtomicU64,
+    /// This number of beats take effect, and their replies are lost.
+    pub beat_replies_lost: AtomicU32,
     /// Calls that extend leases.
     pub extends: AtomicU64,
     /// Beats.
@@ -61,6 +63,7 @@ impl Flaky {
             silent: AtomicBool::new(false),
             no_exchange: AtomicBool::new(false),
             beats_late_ms: AtomicU64::new(0),
+            beat_replies_lost: AtomicU32::new(0),
             extends: AtomicU64::new(0),
             beats: AtomicU64::new(0),
             beats_done: Arc::default(),
@@ -83,10 +86,7 @@ impl Flaky {
     }
 
     fn after_settling(&self) -> Result<()> {
-        if take(&self.replies_lost) {
-            return Err(Error::new(ErrorKind::Indeterminate, "the reply was lost on purpose"));
-        }
-        Ok(())
+        lost_if(take(&self.replies_lost))
     }
 
     fn inner_leases(&self) -> &dyn Leases {
@@ -98,6 +98,13 @@ impl Flaky {
 fn take(left: &AtomicU32) -> bool {
     let less = |left: u32| left.checked_sub(1);
     left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
+}
+
+fn lost_if(lost: bool) -> Result<()> {
+    if lost {
+        return Err(Error::new(ErrorKind::Indeterminate, "the reply was lost on purpose"));
+    }
+    Ok(())
 }
 
 fn unavailable_if(broken: bool) -> Result<()> {
@@ -200,7 +207,7 @@ impl Leases for Flaky {
         self.inner_leases().report(reports).await
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<()> {
+    async fn beat(&self, beat: &Beat) -> Result<Orders> {
         self.beats.fetch_add(1, Ordering::SeqCst);
         self.up()?;
         let late = Duration::from_millis(self.beats_late_ms.load(Ordering::SeqCst));
@@ -213,7 +220,9 @@ impl Leases for Flaky {
             done.fetch_add(1, Ordering::SeqCst);
             answer
         });
-        beating.await.expect("a beat does not panic")
+        let orders = beating.await.expect("a beat does not panic")?;
+        lost_if(take(&self.beat_replies_lost))?;
+        Ok(orders)
     }
 
     async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {

@@ -101,6 +101,15 @@ macro_rules! __for_each_worker_case {
                 r13_5_until_idle_sees_what_late_outcomes_free
             }
 
+            orders {
+                r3_9_a_worker_says_what_it_runs
+                [Control] r3_9_a_quiet_worker_keeps_its_run_and_takes_no_more
+                [Control] r3_9_a_worker_that_is_stopped_drains
+                [Control] r3_9_slots_go_down_and_up
+                [Control] r3_9_an_order_whose_answer_is_lost_is_obeyed
+                [Control] r3_9_a_quiet_worker_that_runs_until_idle_ends
+            }
+
             hints {
                 [Wakeups] r13_6_a_wakeup_starts_work_before_the_poll
                 r13_6_without_wakeups_polling_finds_work

@@ -1,7 +1,7 @@
 //! What a store can do besides its ten operations.
 
 use crate::capability::{
-    Admin, AuditLog, ErrorGroups, Exchange, History, Inspect, Leases, Migrations, Outbox,
+    Admin, AuditLog, Control, ErrorGroups, Exchange, History, Inspect, Leases, Migrations, Outbox,
     Schedules, Upkeep, Wakeups,
 };
 use crate::limits::Limits;
@@ -37,6 +37,8 @@ pub struct Capabilities<'a> {
     pub errors: Option<&'a dyn ErrorGroups>,
     /// How things were an hour ago.
     pub history: Option<&'a dyn History>,
+    /// Orders to workers.
+    pub control: Option<&'a dyn Control>,
     /// Whether one enqueue call over several queues is one atomic step (R2.3).
     pub atomic_across_queues: bool,
     /// How many large calls the store gains by running at once; 0 and 1 mean that calls wait for

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::control::Orders;
 use super::presence::{Beat, WorkerInfo, WorkerPage};
 use crate::backend::{LeaseToken, LeaseTtl, PageSize};
 use crate::error::Result;
@@ -27,11 +28,13 @@ pub trait Leases: Debug + Send + Sync {
     /// `Unavailable`, `Indeterminate`, `Closed`.
     async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>>;
 
-    /// Presence of a worker (contract R3.9): listed until 3 ttl after its last beat.
+    /// Presence of a worker (contract R3.9): listed until 3 ttl after its last beat. Answers the
+    /// orders that it has not obeyed yet; the default of `Orders` if the store lacks
+    /// [`Control`](super::Control).
     ///
     /// # Errors
     /// `Unavailable`, `Indeterminate`, `Closed`.
-    async fn beat(&self, beat: &Beat) -> Result<()>;
+    async fn beat(&self, beat: &Beat) -> Result<Orders>;
 
     /// Takes a worker off the list at once (contract R3.9). Returns whether it was listed. A worker
     /// that still beats comes back with its next beat.

@@ -1,8 +1,10 @@
 //! What a store can do besides its ten operations. Ask
 //! [`Backend::capabilities`](crate::Backend::capabilities).
 
+mod about;
 mod admin;
 mod audit;
+mod control;
 mod error_groups;
 mod exchange;
 mod history;
@@ -16,8 +18,10 @@ mod upkeep;
 mod wakeups;
 mod why;
 
+pub use about::{About, Running};
 pub use admin::{Admin, AdminExt, CancelOutcome, RescheduleOutcome, RetryOutcome, admit_retries};
 pub use audit::{Act, AuditEntry, AuditLog};
+pub use control::{Control, OrderedMode, Orders, WorkerOrder, admit_ordered};
 pub use error_groups::ErrorGroups;
 pub use exchange::{Exchange, Exchanged, Settlement};
 pub use history::History;

@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::about::About;
+use super::control::Orders;
 use crate::backend::{AnswerBytes, LeaseTtl, PageSize};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{BEAT_NAMES, BEAT_TTL};
+use crate::limits::{BEAT_NAMES, BEAT_TTL, ORDER_SEQ, QUIET};
 use crate::names::{Kind, QueueName, WorkerId};
 
 /// Says that a worker is alive.
@@ -30,6 +32,17 @@ pub struct Beat {
     pub running: u32,
     /// Listed until 3 ttl after the beat.
     pub ttl: BeatTtl,
+    /// Listed for this much longer: the worker makes no call meanwhile. More than [`QUIET`] counts
+    /// as that.
+    #[serde(default)]
+    pub quiet_for: Duration,
+    /// Its process, and the jobs that it runs.
+    #[serde(default)]
+    pub about: About,
+    /// The number of the last order that the worker has obeyed ([`Orders::seq`]). A listed worker
+    /// has its orders instead, and 0 here.
+    #[serde(default)]
+    pub obeyed: u64,
 }
 
 impl Beat {
@@ -41,12 +54,29 @@ impl Beat {
         ttl: impl Into<BeatTtl>,
     ) -> Self {
         let (name, ttl) = (String::new(), ttl.into());
-        Self { id, name, queues, kinds, slots: 1, running: 0, ttl }
+        let (quiet_for, about, obeyed) = (Duration::ZERO, About::default(), 0);
+        Self { id, name, queues, kinds, slots: 1, running: 0, ttl, quiet_for, about, obeyed }
+    }
+
+    /// For how long after this beat the worker is listed (contract R3.9).
+    pub fn listed_for(&self) -> Duration {
+        self.ttl.listed_for() + self.quiet_for()
+    }
+
+    /// How much longer than 3 ttl, within its limit.
+    pub fn quiet_for(&self) -> Duration {
+        self.quiet_for.min(QUIET)
+    }
+
+    /// The last order that it has obeyed, as stores keep it: so that they can count on, a number
+    /// beyond [`ORDER_SEQ`] counts as that.
+    pub fn obeyed(&self) -> u64 {
+        self.obeyed.min(ORDER_SEQ)
     }
 
     /// Whether the worker is listed now, if its last beat came at `at` (contract R3.9).
     pub fn is_listed(&self, at: Timestamp, now: Timestamp) -> bool {
-        now.since(at) < self.ttl.listed_for()
+        now.since(at) < self.listed_for()
     }
 
     /// Whether this worker serves the queue, or may do so.
@@ -163,7 +193,7 @@ impl BeatTtl {
         self.0
     }
 
-    /// For how long after its beat a worker is listed (contract R3.9).
+    /// For how long after its beat a worker is listed that makes calls (contract R3.9).
     pub fn listed_for(self) -> Duration {
         self.0 * 3
     }
@@ -183,20 +213,29 @@ pub struct WorkerInfo {
     pub beat: Beat,
     /// How long ago that was.
     pub age: Duration,
+    /// What it was ordered to do and has not obeyed yet.
+    pub orders: Orders,
 }
 
 impl WorkerInfo {
-    /// A worker whose last beat came this long ago.
-    pub fn new(beat: Beat, age: Duration) -> Self {
-        Self { beat, age }
+    /// A worker without orders whose last beat came this long ago.
+    pub fn new(mut beat: Beat, age: Duration) -> Self {
+        beat.obeyed = 0;
+        Self { beat, age, orders: Orders::default() }
+    }
+
+    /// The same with these orders.
+    #[must_use]
+    pub fn with_orders(self, orders: Orders) -> Self {
+        Self { orders, ..self }
     }
 
     /// The bytes that count towards those of an answer (contract R8.9).
     pub fn bytes(&self) -> usize {
-        let Beat { name, queues, kinds, .. } = &self.beat;
+        let Beat { name, queues, kinds, about, .. } = &self.beat;
         let queues: usize = queues.names().iter().map(|queue| queue.as_str().len()).sum();
         let kinds: usize = kinds.names().iter().map(|kind| kind.as_str().len()).sum();
-        name.len() + queues + kinds
+        name.len() + queues + kinds + about.bytes()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Workers as operators see them.
 
 use crate::backend::{Backend, PageSize};
-use crate::capability::{Leases, WorkerInfo, WorkerPage};
+use crate::capability::{Leases, WorkerInfo, WorkerOrder, WorkerPage};
 use crate::error::{Error, ErrorKind, Result, parsed};
+use crate::limits::ORDERED_WORKERS;
 use crate::names::WorkerId;
 
 /// The workers of a store; from [`Client::workers`](super::Client::workers).
@@ -37,6 +38,37 @@ impl<'a> Workers<'a> {
     {
         let id = parsed(id).map_err(|error| error.during("get"))?;
         self.leases()?.find_worker(&id).await
+    }
+
+    /// Gives an order to each of these workers that is alive, and returns which were. Each obeys at
+    /// the answer to its next beat, after at most 10 s (R3.9).
+    ///
+    /// ```
+    /// use queuekit_core::capability::WorkerOrder;
+    /// # use queuekit_core::{Client, WorkerId, memory::MemoryStore};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> queuekit_core::Result<()> {
+    /// # let client = Client::new(MemoryStore::new());
+    /// let gone = WorkerId::new("mailer-1")?;
+    /// assert_eq!(client.workers().control(&[gone], WorkerOrder::Quiet).await?, [false]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `Unsupported`; those of [`Control::control`](crate::capability::Control::control). An order
+    /// may be repeated.
+    pub async fn control(self, workers: &[WorkerId], order: WorkerOrder) -> Result<Vec<bool>> {
+        let control = self.backend.capabilities().control.ok_or_else(|| {
+            let message = "this store gives no orders to workers; use a store of queuekit, all of \
+                           which do";
+            Error::new(ErrorKind::Unsupported, message)
+        })?;
+        let mut listed = Vec::with_capacity(workers.len());
+        for part in workers.chunks(ORDERED_WORKERS) {
+            listed.extend(control.control(part, order).await?);
+        }
+        Ok(listed)
     }
 
     fn leases(self) -> Result<&'a dyn Leases> {

@@ -112,6 +112,7 @@ impl Backend for MemoryStore {
             audit: Some(self),
             errors: Some(self),
             history: Some(self),
+            control: Some(self),
             atomic_across_queues: true,
             calls_at_once: 1,
             limits: self.shared.limits,

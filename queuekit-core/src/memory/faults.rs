@@ -71,6 +71,7 @@ pub enum Operation {
     AddRuns,
     ListTotals,
     ListRuns,
+    Control,
 }
 
 impl Operation {
@@ -116,6 +117,7 @@ impl Operation {
             Self::AddRuns => "add_runs",
             Self::ListTotals => "list_totals",
             Self::ListRuns => "list_runs",
+            Self::Control => "control",
         }
     }
 }

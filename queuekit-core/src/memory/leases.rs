@@ -4,13 +4,12 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 use async_trait::async_trait;
 
-use super::tables::Tables;
+use super::tables::{StoredWorker, Tables};
 use super::{Faults, MemoryStore, Operation};
 use crate::backend::{AnswerBytes, LeaseToken, LeaseTtl, PageSize};
 use crate::capability::{
-    Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo, WorkerPage,
+    Beat, ExtendOutcome, Leases, Orders, Report, ReportOutcome, WorkerInfo, WorkerPage,
 };
-use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::lifecycle::Transition;
 use crate::limits::Limits;
@@ -31,14 +30,14 @@ impl Leases for MemoryStore {
         })
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<()> {
+    async fn beat(&self, beat: &Beat) -> Result<Orders> {
         self.step(Operation::Beat, |tables| tables.beat(beat, &self.shared.limits))
     }
 
     async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {
         self.step(Operation::ForgetWorker, |tables| {
             let gone = tables.workers.remove(worker);
-            Ok(gone.is_some_and(|(beat, at)| beat.is_listed(at, tables.now)))
+            Ok(gone.is_some_and(|worker| worker.is_listed(tables.now)))
         })
     }
 
@@ -65,24 +64,30 @@ impl Leases for MemoryStore {
 
 impl Tables {
     pub(super) fn live_workers(&self) -> impl Iterator<Item = &Beat> {
-        let live = self.workers.values().filter(|(beat, at)| beat.is_listed(*at, self.now));
-        live.map(|(beat, _)| beat)
+        let live = self.workers.values().filter(|worker| worker.is_listed(self.now));
+        live.map(|worker| &worker.beat)
     }
 
-    fn live(&self, (beat, at): &(Beat, Timestamp)) -> Option<WorkerInfo> {
-        let info = || WorkerInfo { beat: beat.clone(), age: self.now.since(*at) };
-        beat.is_listed(*at, self.now).then(info)
+    fn live(&self, worker: &StoredWorker) -> Option<WorkerInfo> {
+        let StoredWorker { beat, at, orders } = worker;
+        let info = || WorkerInfo::new(beat.clone(), self.now.since(*at)).with_orders(*orders);
+        worker.is_listed(self.now).then(info)
     }
 
     /// Counts a new worker; workers that are no longer listed do not count.
-    fn beat(&mut self, beat: &Beat, limits: &Limits) -> Result<()> {
-        let now = self.now;
-        if !self.workers.contains_key(&beat.id) {
-            self.workers.retain(|_, (beat, at)| beat.is_listed(*at, now));
-            limits.admit_worker(self.workers.len()).map_err(|error| error.on(&beat.id))?;
-        }
-        self.workers.insert(beat.id.clone(), (beat.clone(), now));
-        Ok(())
+    fn beat(&mut self, beat: &Beat, limits: &Limits) -> Result<Orders> {
+        let at = self.now;
+        let listed = self.workers.get(&beat.id).filter(|worker| worker.is_listed(at));
+        let orders = match listed {
+            Some(worker) => worker.orders.after(beat.obeyed()),
+            None => {
+                self.workers.retain(|_, worker| worker.is_listed(at));
+                limits.admit_worker(self.workers.len()).map_err(|error| error.on(&beat.id))?;
+                Orders::of_new(beat.obeyed())
+            }
+        };
+        self.workers.insert(beat.id.clone(), StoredWorker { beat: beat.clone(), at, orders });
+        Ok(orders)
     }
 
     fn extend(&mut self, lease: &LeaseToken, ttl: LeaseTtl, faults: &Faults) -> ExtendOutcome {

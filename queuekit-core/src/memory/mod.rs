@@ -8,6 +8,7 @@ mod admin;
 mod apply;
 mod audit;
 mod backend;
+mod control;
 mod dump;
 mod enqueue;
 mod error_groups;

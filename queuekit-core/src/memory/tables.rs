@@ -6,7 +6,7 @@ use super::history::HistoryTable;
 use super::idempotency::Keys;
 use super::outbox::EventTable;
 use super::queue::QueueTable;
-use crate::capability::{AuditEntry, Beat, ScheduleRow};
+use crate::capability::{AuditEntry, Beat, Orders, ScheduleRow};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::error_group::{ErrorGroup, GroupKey};
@@ -22,7 +22,7 @@ pub(super) struct Tables {
     pub(super) jobs: HashMap<JobId, Box<Record>>,
     pub(super) queues: BTreeMap<QueueName, QueueTable>,
     pub(super) keys: Keys,
-    pub(super) workers: BTreeMap<WorkerId, (Beat, Timestamp)>,
+    pub(super) workers: BTreeMap<WorkerId, StoredWorker>,
     pub(super) schedules: BTreeMap<ScheduleName, ScheduleRow>,
     pub(super) events: EventTable,
     pub(super) acts: VecDeque<AuditEntry>,
@@ -37,6 +37,20 @@ pub(super) struct Tables {
     pub(super) closed: bool,
     /// The last sequence that was assigned.
     pub(super) seq: u64,
+}
+
+/// A worker, its last beat and the orders that it has not obeyed.
+#[derive(Clone, Debug)]
+pub(super) struct StoredWorker {
+    pub(super) beat: Beat,
+    pub(super) at: Timestamp,
+    pub(super) orders: Orders,
+}
+
+impl StoredWorker {
+    pub(super) fn is_listed(&self, now: Timestamp) -> bool {
+        self.beat.is_listed(self.at, now)
+    }
 }
 
 impl Tables {

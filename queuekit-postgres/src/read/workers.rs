@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, Served, WorkerInfo, WorkerPage};
+use queuekit_core::capability::{About, Beat, Served, WorkerInfo, WorkerPage};
 use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::queue::WorkerCounts;
 use queuekit_core::{LeaseTtl, PageSize, WorkerId};
@@ -13,6 +13,7 @@ use crate::params::params;
 use crate::row::unsigned;
 use crate::session::Session;
 use crate::statements::Sql;
+use crate::step::orders;
 
 /// Skips a row that cannot be read as a worker.
 pub(crate) async fn list_workers(
@@ -83,5 +84,8 @@ fn worker(row: &Row) -> Result<Option<WorkerInfo>, tokio_postgres::Error> {
     beat.name = row.try_get("name")?;
     beat.slots = row.try_get::<_, i32>("slots")?.cast_unsigned();
     beat.running = row.try_get::<_, i32>("running")?.cast_unsigned();
-    Ok(Some(WorkerInfo::new(beat, Duration::from_millis(unsigned(row.try_get("age_ms")?)))))
+    beat.quiet_for = Duration::from_millis(unsigned(row.try_get("quiet_ms")?));
+    beat.about = About::from_json(row.try_get("about")?);
+    let age = Duration::from_millis(unsigned(row.try_get("age_ms")?));
+    Ok(Some(WorkerInfo::new(beat, age).with_orders(orders(row)?)))
 }

@@ -29,7 +29,7 @@ mod write;
 
 pub(crate) use admin::*;
 pub(crate) use audit::{list_acts, record_act};
-pub(crate) use beat::{beat, forget_worker};
+pub(crate) use beat::{beat, control, forget_worker, orders};
 pub(crate) use change::Change;
 pub(crate) use enqueue::{Asked, ROUNDS, enqueue, enqueue_in, gone, open_queues};
 pub(crate) use error_groups::list_error_groups;

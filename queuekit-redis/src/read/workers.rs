@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, Served, WorkerInfo, WorkerPage};
+use queuekit_core::capability::{About, Beat, Served, WorkerInfo, WorkerPage};
 use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::queue::WorkerCounts;
 use queuekit_core::{Kind, LeaseTtl, PageSize, QueueName, Result, Timestamp, WorkerId};
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::RedisStore;
 use crate::call::Request;
 use crate::codec::{array_of, bytes_of, millis, number_of};
+use crate::control::orders_of;
 use crate::error::unreadable;
 use crate::repeat::Call;
 use crate::scripts::Lua;
@@ -28,6 +29,10 @@ pub(crate) struct StoredBeat {
     slots: u32,
     running: u32,
     ttl_ms: u64,
+    #[serde(default)]
+    quiet_ms: u64,
+    #[serde(default)]
+    about: About,
 }
 
 impl StoredBeat {
@@ -41,6 +46,8 @@ impl StoredBeat {
             slots: beat.slots,
             running: beat.running,
             ttl_ms: millis(beat.ttl.get()),
+            quiet_ms: millis(beat.quiet_for()),
+            about: beat.about.clone(),
         }
     }
 
@@ -52,6 +59,8 @@ impl StoredBeat {
         beat.name = self.name;
         beat.slots = self.slots;
         beat.running = self.running;
+        beat.quiet_for = Duration::from_millis(self.quiet_ms);
+        beat.about = self.about;
         beat
     }
 }
@@ -114,7 +123,9 @@ async fn read(
     let now = Timestamp::from_millis(now);
     let after = parts.next().and_then(bytes_of).ok_or_else(broken)?;
     let mut page = WorkerPage { workers: Vec::new(), after: worker_id(after) };
-    while let (Some(id), Some(at), Some(said)) = (parts.next(), parts.next(), parts.next()) {
+    while let (Some(id), Some(at), Some(said), Some(orders)) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    {
         let said = bytes_of(said).and_then(|said| serde_json::from_slice(&said).ok());
         let (Some(id), Some(at), Some(said)): (_, _, Option<StoredBeat>) =
             (bytes_of(id).and_then(worker_id), number_of(at), said)
@@ -122,7 +133,8 @@ async fn read(
             continue;
         };
         let age = now.since(Timestamp::from_millis(at));
-        page.workers.push(WorkerInfo::new(said.beat(id), age));
+        let orders = orders_of(&bytes_of(orders).unwrap_or_default());
+        page.workers.push(WorkerInfo::new(said.beat(id), age).with_orders(orders));
     }
     Ok(page)
 }

@@ -5,41 +5,91 @@ use std::time::Duration;
 use anyhow::Result;
 use axum::http::Method;
 use clap::{Args, Subcommand};
-use queuekit::workers::WorkerId;
+use queuekit::workers::{OrderedMode, WorkerId};
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::api::Api;
 use super::context::{Access, Context};
 use super::exit::Exit;
-use super::format::{brief, span};
+use super::format::{ago, brief, on_a_line, or_dash, span};
 use super::output::Output;
 use super::table::{Cell, Table};
-use crate::wire::WorkerBody;
+use crate::wire::{ControlBody, ControlledBody, OrdersBody, WorkerBody};
 
 const LETTERS: usize = 40;
 
-/// List and remove workers
+/// List workers, give them orders, and remove them
 #[derive(Subcommand, Debug)]
 pub(crate) enum Worker {
     /// List the workers that have sent a beat recently
     List,
-    Remove(Remove),
+    /// Show a worker and the jobs that it runs, those that run the longest first
+    Show(Named),
+    /// Let workers reserve no more jobs; running jobs continue
+    Quiet(To),
+    /// Let quiet workers reserve jobs again
+    Resume(To),
+    /// Let workers drain and end; `queuekit work` then exits with 0, and Kubernetes or another
+    /// supervisor may start it again
+    Stop(To),
+    Slots(Slots),
+    /// Remove a worker that has died from the list; one that still runs is listed again
+    Remove(Named),
 }
 
-/// Remove a worker that has died from the list; one that still runs is listed again
+/// A worker.
 #[derive(Args, Debug)]
-pub(crate) struct Remove {
+pub(crate) struct Named {
     /// ID of the worker, as `worker list` shows it
     id: WorkerId,
+}
+
+/// Workers.
+#[derive(Args, Debug)]
+pub(crate) struct To {
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Which {
+    /// ID of the worker, as `worker list` shows it
+    id: Option<WorkerId>,
+    /// All workers of this name
+    #[arg(long)]
+    name: Option<String>,
+    /// All workers
+    #[arg(long)]
+    all: bool,
+}
+
+/// Let workers run at most a number of jobs at once; running jobs continue
+// The usage that clap makes has the arguments in the wrong order.
+#[derive(Args, Debug)]
+#[command(override_usage = "queuekit worker slots [OPTIONS] <SLOTS> <ID|--name <NAME>|--all>")]
+pub(crate) struct Slots {
+    /// Most jobs at once; more than a worker began with counts as that
+    slots: u32,
+    #[command(flatten)]
+    which: Which,
 }
 
 impl Worker {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
+        let mode = |mode: OrderedMode| Some(mode.to_string());
         let run = async |api: &Api| match self {
             Self::List => list(api, output).await,
-            Self::Remove(Remove { id }) => remove(api, &id, output).await,
+            Self::Show(Named { id }) => show(api, &id, output).await,
+            Self::Quiet(to) => order(api, to.which, mode(OrderedMode::Quiet), None, output).await,
+            Self::Resume(to) => order(api, to.which, mode(OrderedMode::Resume), None, output).await,
+            Self::Stop(to) => order(api, to.which, mode(OrderedMode::Stop), None, output).await,
+            Self::Slots(Slots { slots, which }) => {
+                order(api, which, None, Some(slots), output).await
+            }
+            Self::Remove(Named { id }) => remove(api, &id, output).await,
         };
         context.with_api(Access::Existing, run).await?;
         Ok(Exit::Success)
@@ -56,6 +106,30 @@ async fn list(api: &Api, output: Output) -> Result<()> {
     output.list(&workers, table(&workers)?)
 }
 
+async fn show(api: &Api, id: &WorkerId, output: Output) -> Result<()> {
+    let answer = api.get(&format!("/v1/workers/{id}")).await?;
+    let worker: WorkerBody = answer.read()?;
+    output.answer(&serde_json::from_str::<&RawValue>(answer.json())?, shown(&worker))
+}
+
+async fn order(
+    api: &Api,
+    which: Which,
+    order: Option<String>,
+    slots: Option<u32>,
+    output: Output,
+) -> Result<()> {
+    let Which { id, name, all } = which;
+    let workers = id.into_iter().map(Into::into).collect();
+    let body = ControlBody { workers, name, all, order, slots };
+    let answer = api.call(Method::POST, "/v1/workers/control", &body).await?;
+    let given: ControlledBody = answer.read()?;
+    let count = given.workers.len();
+    let workers = if count == 1 { "1 worker".to_owned() } else { format!("{count} workers") };
+    let said = format_args!("the order was given to {workers}; each obeys at its next beat");
+    output.answer(&serde_json::from_str::<&RawValue>(answer.json())?, said)
+}
+
 async fn remove(api: &Api, id: &WorkerId, output: Output) -> Result<()> {
     api.act(Method::DELETE, &format!("/v1/workers/{id}")).await?;
     let value = json!({ "worker": id, "outcome": "removed" });
@@ -63,7 +137,8 @@ async fn remove(api: &Api, id: &WorkerId, output: Output) -> Result<()> {
 }
 
 fn table(workers: &[Box<RawValue>]) -> Result<Table> {
-    let names = ["WORKER", "#RUNNING", "#SLOTS", "QUEUES", "KINDS", "SEEN"];
+    let names =
+        ["WORKER", "#RUNNING", "#SLOTS", "QUEUES", "KINDS", "HOST", "VERSION", "ORDER", "SEEN"];
     let mut table = Table::new(&names, "no workers: `queuekit work` starts one");
     for worker in workers {
         let worker: WorkerBody = serde_json::from_str(worker.get())?;
@@ -73,8 +148,56 @@ fn table(workers: &[Box<RawValue>]) -> Result<Table> {
             Cell::from(worker.slots),
             Cell::from(brief(&worker.queues.join(","), LETTERS)),
             Cell::from(brief(&worker.kinds.join(","), LETTERS)),
-            Cell::from(format_args!("{} ago", span(Duration::from_millis(worker.age_ms)))),
+            said(&brief(&worker.host, LETTERS)),
+            said(&brief(&worker.version, LETTERS)),
+            or_dash(worker.orders.as_ref().map(ordered)),
+            Cell::from(seen(&worker)),
         ]);
     }
     Ok(table)
+}
+
+/// The text, or a dash if it is empty.
+fn said(text: &str) -> Cell {
+    or_dash(Some(text).filter(|text| !text.is_empty()))
+}
+
+fn seen(worker: &WorkerBody) -> String {
+    format!("{} ago", span(Duration::from_millis(worker.age_ms)))
+}
+
+/// An order that is not obeyed yet: `quiet, 3 slots`.
+fn ordered(orders: &OrdersBody) -> String {
+    let slots = orders.slots.map(|slots| format!("{slots} slots"));
+    let parts = [orders.mode.clone(), slots];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn shown(worker: &WorkerBody) -> String {
+    let empty = "-".to_owned();
+    let or_empty = |text: &str| match text {
+        "" => empty.clone(),
+        text => on_a_line(text),
+    };
+    let more = |more: bool| if more { ",.." } else { "" };
+    let rows = [
+        ("worker", worker.id.clone()),
+        ("name", or_empty(&worker.name)),
+        ("host", or_empty(&worker.host)),
+        ("process", worker.pid.map_or(empty.clone(), |pid| pid.to_string())),
+        ("version", or_empty(&worker.version)),
+        ("started", worker.started_at.map_or(empty.clone(), ago)),
+        ("seen", seen(worker)),
+        ("queues", worker.queues.join(",") + more(worker.more_queues)),
+        ("kinds", worker.kinds.join(",") + more(worker.more_kinds)),
+        ("running", format!("{} of {} slots", worker.running, worker.slots)),
+        ("order", worker.orders.as_ref().map_or(empty.clone(), ordered)),
+    ];
+    let mut jobs = Table::new(&["JOB", "KIND", "RUNNING SINCE"], "no jobs are told");
+    for job in &worker.jobs {
+        jobs.row([Cell::from(&job.id), Cell::from(&job.kind), Cell::from(ago(job.since))]);
+    }
+    let rows: Vec<String> =
+        rows.into_iter().map(|(name, value)| format!("{name:<8} {value}")).collect();
+    format!("{}\n\n{jobs}", rows.join("\n"))
 }

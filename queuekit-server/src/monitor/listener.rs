@@ -144,7 +144,7 @@ mod tests {
 
     use queuekit::memory::MemoryStore;
     use queuekit::store::{Backend, Reserve, Reserved, async_trait};
-    use queuekit::workers::Beat;
+    use queuekit::workers::{Beat, Orders};
     use queuekit::{Bytes, Client, Ctx, Error, ErrorKind, JobDraft, Result, Worker};
     use queuekit_conformance::{Layer, Wrapped};
 
@@ -269,7 +269,7 @@ mod tests {
             self.0.reserve(request).await
         }
 
-        async fn beat(&self, beat: &Beat) -> Result<()> {
+        async fn beat(&self, beat: &Beat) -> Result<Orders> {
             self.check()?;
             self.leases().beat(beat).await
         }

@@ -55,4 +55,6 @@ pub(crate) use subscription::{
 };
 pub(crate) use time::{Time, millis};
 pub(crate) use token::TokenBody;
-pub(crate) use worker::{WorkerBody, WorkersBody};
+pub(crate) use worker::{
+    ControlBody, ControlledBody, OrdersBody, RunningBody, WorkerBody, WorkersBody,
+};

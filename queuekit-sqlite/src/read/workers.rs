@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queuekit_core::backend::{AnswerBytes, PageSize};
-use queuekit_core::capability::{Beat, Served, WorkerInfo, WorkerPage};
+use queuekit_core::capability::{About, Beat, Served, WorkerInfo, WorkerPage};
 use queuekit_core::queue::WorkerCounts;
 use queuekit_core::{LeaseTtl, Result, Timestamp, WorkerId};
 use rusqlite::{Row, params};
@@ -12,6 +12,7 @@ use crate::column_names::columns;
 use crate::row::unsigned;
 use crate::statements::{WORKER, WORKERS};
 use crate::step::Step;
+use crate::step::presence::{OrderColumns, orders};
 
 impl Step<'_> {
     /// Skips a row that cannot be read as a worker.
@@ -52,26 +53,28 @@ impl Step<'_> {
     ) -> Result<()> {
         let now = self.now;
         let after = after.map_or("", WorkerId::as_str);
-        self.rows_while(WORKERS, params![now.as_millis(), after], |row, at: &WorkerColumns| {
+        self.rows_while(WORKERS, params![now.as_millis(), after], |row, at: &Found| {
             Ok(worker(row, at, now)?.is_none_or(&mut take))
         })
     }
 
     pub(crate) fn find_worker(&self, id: &WorkerId) -> Result<Option<WorkerInfo>> {
         let now = self.now;
-        let read = |row: &Row<'_>, at: &WorkerColumns| worker(row, at, now);
+        let read = |row: &Row<'_>, at: &Found| worker(row, at, now);
         let found = self.row(WORKER, params![now.as_millis(), id.as_str()], read)?;
         Ok(found.flatten())
     }
 }
 
 columns! {
-    struct WorkerColumns { id, name, queues, kinds, slots, running, ttl_ms, at }
+    struct WorkerColumns { id, name, queues, kinds, slots, running, ttl_ms, at, quiet_ms, about }
 }
+
+type Found = (WorkerColumns, OrderColumns);
 
 fn worker(
     row: &Row<'_>,
-    at: &WorkerColumns,
+    (at, at_orders): &Found,
     now: Timestamp,
 ) -> rusqlite::Result<Option<WorkerInfo>> {
     let text = |at: usize| row.get::<_, String>(at);
@@ -85,6 +88,8 @@ fn worker(
     beat.name = text(at.name)?;
     beat.slots = row.get(at.slots)?;
     beat.running = row.get(at.running)?;
+    beat.quiet_for = Duration::from_millis(unsigned(row.get(at.quiet_ms)?));
+    beat.about = About::from_json(&text(at.about)?);
     let age = now.since(Timestamp::from_millis(row.get(at.at)?));
-    Ok(Some(WorkerInfo::new(beat, age)))
+    Ok(Some(WorkerInfo::new(beat, age).with_orders(orders(row, at_orders)?)))
 }

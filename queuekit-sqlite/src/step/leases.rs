@@ -1,13 +1,12 @@
-//! Extending leases, reports, presence of workers (contract R3.7 to R3.9).
+//! Extending leases, and reports (contract R3.7 and R3.8).
 
-use queuekit_core::capability::{Beat, ExtendOutcome, Report, ReportOutcome};
+use queuekit_core::capability::{ExtendOutcome, Report, ReportOutcome};
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::limits::LOG_LINES_KEPT;
-use queuekit_core::{LeaseToken, LeaseTtl, LogLine, Result, WorkerId};
+use queuekit_core::{LeaseToken, LeaseTtl, LogLine, Result};
 use rusqlite::params;
 
 use super::Step;
-use crate::row::millis;
 use crate::statements::*;
 
 impl Step<'_> {
@@ -21,25 +20,6 @@ impl Step<'_> {
 
     pub(crate) fn report(&mut self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
         reports.iter().map(|report| self.report_one(report)).collect()
-    }
-
-    pub(crate) fn beat(&mut self, beat: &Beat) -> Result<()> {
-        let now = self.now.as_millis();
-        let (queues, kinds) = (beat.queues.to_text(), beat.kinds.to_text());
-        let (id, ttl_ms) = (beat.id.as_str(), millis(beat.ttl.get()));
-        let row = params![id, beat.name, queues, kinds, beat.slots, beat.running, ttl_ms, now];
-        if self.execute(WORKER_UPDATE, row)? == 1 {
-            return Ok(());
-        }
-        self.execute(WORKERS_FORGET, [now])?;
-        let listed = self.value(WORKER_COUNT, [])?.unwrap_or(0);
-        self.limits.admit_worker(listed).map_err(|error| error.on(&beat.id))?;
-        self.execute(WORKER_INSERT, row).map(drop)
-    }
-
-    pub(crate) fn forget_worker(&mut self, worker: &WorkerId) -> Result<bool> {
-        let gone = self.execute(WORKER_FORGET, params![worker.as_str(), self.now.as_millis()])?;
-        Ok(gone == 1)
     }
 
     fn extend_one(&mut self, lease: &LeaseToken, ttl: LeaseTtl) -> Result<ExtendOutcome> {

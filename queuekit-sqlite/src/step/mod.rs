@@ -15,6 +15,7 @@ mod idempotency;
 mod leases;
 mod outbox;
 mod partition_key;
+pub(crate) mod presence;
 mod queue;
 mod reserve;
 mod schedules;

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::capability::{Beat, BeatTtl, Served};
+use queuekit_core::capability::{About, Beat, BeatTtl, Served};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::about::{process, with_jobs};
 use super::beat_interval;
+use super::orders::obey;
 use crate::state::shared::Shared;
 
 /// How long a worker that ends may take to say so; one that is not heard is listed a while longer.
@@ -36,13 +38,11 @@ pub(super) async fn beat(shared: &Arc<Shared>, stopped: &CancellationToken) {
 async fn beat_until(stopped: &CancellationToken, shared: &Arc<Shared>) {
     // Listed for three of it, however long the leases are.
     let ttl = BeatTtl::from(shared.settings.ttl);
+    let about = process(shared);
     loop {
-        if let Some(leases) = shared.leases() {
-            // Nothing depends on presence: the next beat is soon enough.
-            match leases.beat(&present(shared, ttl)).await {
-                Ok(()) => shared.vitals.store_answered(),
-                Err(error) => shared.store_error(&error),
-            }
+        if beat_once(shared, ttl, &about).await {
+            // So that the list shows at once that they are obeyed.
+            beat_once(shared, ttl, &about).await;
         }
         if stopped.run_until_cancelled(sleep(beat_interval(shared.settings.ttl))).await.is_none() {
             return;
@@ -50,12 +50,30 @@ async fn beat_until(stopped: &CancellationToken, shared: &Arc<Shared>) {
     }
 }
 
-fn present(shared: &Arc<Shared>, ttl: BeatTtl) -> Beat {
+/// Beats, and obeys the orders of the answer; whether that was new.
+async fn beat_once(shared: &Arc<Shared>, ttl: BeatTtl, about: &About) -> bool {
+    let Some(leases) = shared.leases() else { return false };
+    match leases.beat(&present(shared, ttl, about)).await {
+        Ok(orders) => {
+            shared.vitals.store_answered();
+            obey(shared, orders)
+        }
+        // Nothing depends on presence: the next beat is soon enough.
+        Err(error) => {
+            shared.store_error(&error);
+            false
+        }
+    }
+}
+
+fn present(shared: &Arc<Shared>, ttl: BeatTtl, about: &About) -> Beat {
     let queues = Served::first(shared.settings.queues.iter().cloned());
     let kinds = Served::first(shared.settings.kinds.names());
     let mut beat = Beat::new(shared.id().clone(), queues, kinds, ttl);
     beat.name.clone_from(&shared.settings.name);
-    beat.slots = u32::try_from(shared.settings.slots).unwrap_or(u32::MAX);
+    beat.slots = u32::try_from(shared.ordered.slots()).unwrap_or(u32::MAX);
     beat.running = u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX);
+    beat.about = with_jobs(about, shared);
+    beat.obeyed = shared.ordered.obeyed();
     beat
 }

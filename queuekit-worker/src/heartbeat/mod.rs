@@ -1,7 +1,9 @@
 //! Keeps leases alive from a thread of its own, which no handler can starve.
 
+mod about;
 mod beat;
 mod extend;
+mod orders;
 mod report;
 mod watch;
 
@@ -9,7 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use queuekit_core::capability::{BeatTtl, Wakeup};
+use queuekit_core::capability::Wakeup;
+use queuekit_core::limits::BEAT_EVERY;
 use queuekit_core::{Error, ErrorKind, LeaseTtl, Result};
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
@@ -95,9 +98,10 @@ fn look_every(ttl: Duration) -> Duration {
     (ttl / 12).clamp(SHORTEST, LOOK)
 }
 
-/// How often a worker with leases of this length beats: three times while the beat counts.
+/// How often a worker with leases of this length beats: often enough that an order reaches it soon
+/// (contract R3.9).
 pub(crate) fn beat_interval(ttl: LeaseTtl) -> Duration {
-    beat_every(BeatTtl::from(ttl).get())
+    beat_every(ttl.get()).min(BEAT_EVERY)
 }
 
 /// Three times per lease.

@@ -38,6 +38,7 @@ pub(crate) struct Pump {
     shutdown: Shutdown,
     fault: Option<Error>,
     gauge: usize,
+    slots_gauge: usize,
     in_flight: InFlight,
     pub(super) unhandled: Unhandled,
     pub(super) kind_limits: KindLimits,
@@ -56,6 +57,7 @@ impl Pump {
             shutdown: Shutdown::No,
             fault: None,
             gauge: 0,
+            slots_gauge: 0,
             in_flight: InFlight::new(Arc::clone(&shared)),
             unhandled: Unhandled::default(),
             kind_limits: KindLimits::new(&shared.settings.kind_limits),
@@ -71,8 +73,7 @@ impl Pump {
     pub(crate) async fn run(mut self) -> Result<()> {
         let in_time = force_in_time(Arc::clone(&self.shared), self.phase.clone());
         let turning = show_that_it_turns(Arc::clone(&self.shared.vitals));
-        let slots = self.shared.settings.slots as f64;
-        gauge!(SLOTS.name).increment(slots);
+        self.gauge();
         show_from_zero();
         tokio::select! {
             () = self.work() => {}
@@ -82,7 +83,7 @@ impl Pump {
         }
         self.settler.give_up();
         self.count_left_behind();
-        gauge!(SLOTS.name).decrement(slots);
+        gauge!(SLOTS.name).decrement(self.slots_gauge as f64);
         self.fault.map_or(Ok(()), Err)
     }
 
@@ -239,12 +240,13 @@ impl Pump {
 
     /// Slots to fill: none while too many outcomes are unanswered.
     fn free_slots(&self) -> usize {
-        let bound = self.shared.settings.slots;
-        if self.shared.phase() != Phase::Serving || self.settler.unanswered() > bound {
+        let (bound, ordered) = (self.shared.settings.slots, &self.shared.ordered);
+        let is_serving = self.shared.phase() == Phase::Serving && !ordered.is_quiet();
+        if !is_serving || self.settler.unanswered() > bound {
             return 0;
         }
         let busy = self.shared.registry.busy();
-        let free = self.shared.settings.slots.saturating_sub(busy + self.in_flight.asked_for());
+        let free = ordered.slots().saturating_sub(busy + self.in_flight.asked_for());
         free.min(self.fetcher.serving.room())
     }
 
@@ -276,7 +278,11 @@ impl Pump {
             self.settler.is_empty() && self.shared.inbox().len() == 0 && self.in_flight.is_empty();
         let finished = settled && self.live() == 0;
         match self.shared.phase() {
-            Phase::Serving => self.until_idle && finished && self.fetcher.found_nothing(),
+            Phase::Serving => {
+                // A worker that is to take no more finds nothing.
+                let is_idle = self.fetcher.found_nothing() || self.shared.ordered.is_quiet();
+                self.until_idle && finished && is_idle
+            }
             Phase::Draining { .. } => finished,
             Phase::Forced => {
                 let busy = self.shared.registry.busy();
@@ -336,6 +342,11 @@ impl Pump {
         if busy != self.gauge {
             gauge!(RUNNING.name).increment(busy as f64 - self.gauge as f64);
             self.gauge = busy;
+        }
+        let slots = self.shared.ordered.slots();
+        if slots != self.slots_gauge {
+            gauge!(SLOTS.name).increment(slots as f64 - self.slots_gauge as f64);
+            self.slots_gauge = slots;
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use super::ordered::Ordered;
 use crate::run::phase::Phase;
 
 /// How long the main loop may take for one round.
@@ -28,6 +29,8 @@ pub struct WorkerHealth {
     pub beat_interval: Duration,
     /// Whether the worker takes no more jobs.
     pub draining: bool,
+    /// Whether the worker was ordered to take no jobs for now. It is ready all the same.
+    pub quiet: bool,
 }
 
 impl WorkerHealth {
@@ -79,16 +82,22 @@ pub(crate) struct Vitals {
     /// One more, so that zero means never.
     answered: AtomicU64,
     phase: watch::Receiver<Phase>,
+    ordered: Arc<Ordered>,
 }
 
 impl Vitals {
-    pub(crate) fn new(beat_interval: Duration, phase: watch::Receiver<Phase>) -> Self {
+    pub(crate) fn new(
+        beat_interval: Duration,
+        phase: watch::Receiver<Phase>,
+        ordered: Arc<Ordered>,
+    ) -> Self {
         Self {
             began: Instant::now(),
             beat_interval,
             turned: AtomicU64::new(0),
             answered: AtomicU64::new(0),
             phase,
+            ordered,
         }
     }
 
@@ -113,6 +122,7 @@ impl Vitals {
             store_answered_ago: answered.map(since),
             beat_interval: self.beat_interval,
             draining: *self.phase.borrow() != Phase::Serving,
+            quiet: self.ordered.is_quiet(),
         }
     }
 }
@@ -128,7 +138,7 @@ mod tests {
     #[test]
     fn a_loop_that_has_not_turned_for_5_s_is_stuck() {
         let phases = Phases::default();
-        let vitals = Vitals::new(BEAT, phases.subscribe());
+        let vitals = Vitals::new(BEAT, phases.subscribe(), Arc::new(Ordered::new(1)));
         vitals.store_answered();
         let at = |since: Duration| vitals.at(vitals.began + since);
         assert_eq!(at(TURN - MS).why_not_alive(), None);
@@ -143,6 +153,7 @@ mod tests {
             store_answered_ago: answered,
             beat_interval: BEAT,
             draining: false,
+            quiet: false,
         };
         assert_eq!(health(Some(BEAT * 2)).why_not_ready(), None);
         for away in [health(None), health(Some(BEAT * 2 + MS))] {
@@ -154,7 +165,7 @@ mod tests {
     #[test]
     fn a_worker_that_drains_is_alive_and_not_ready() {
         let phases = Phases::default();
-        let vitals = Vitals::new(BEAT, phases.subscribe());
+        let vitals = Vitals::new(BEAT, phases.subscribe(), Arc::new(Ordered::new(1)));
         vitals.store_answered();
         phases.advance(Phase::Forced);
         let health = vitals.at(vitals.began);

@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use queuekit_core::capability::Leases;
-use queuekit_core::{Backend, Error, SystemClock, WorkerId};
+use queuekit_core::{Backend, Clock, Error, SystemClock, Timestamp, WorkerId};
 use tokio::sync::Notify;
 
 use super::health::Vitals;
+use super::ordered::Ordered;
 use super::registry::Registry;
 use super::run_history::RunHistory;
 use super::settings::Settings;
@@ -33,7 +34,9 @@ pub(crate) struct Shared {
     pub(crate) runs: RunHistory,
     /// For figures only.
     pub(crate) clock: SystemClock,
+    pub(crate) started_at: Timestamp,
     pub(crate) vitals: Arc<Vitals>,
+    pub(crate) ordered: Arc<Ordered>,
     /// A run has begun whose timeout is nearer than the next look at timeouts.
     pub(crate) short_timeout: Notify,
     stopped: AtomicBool,
@@ -50,7 +53,10 @@ impl Shared {
         );
         let hooks = std::mem::take(&mut settings.hooks);
         let middleware = std::mem::take(&mut settings.middleware);
-        let vitals = Vitals::new(beat_interval, context.phases.subscribe());
+        let ordered = Arc::new(Ordered::new(settings.slots));
+        let phase = context.phases.subscribe();
+        let vitals = Vitals::new(beat_interval, phase, Arc::clone(&ordered));
+        let clock = SystemClock::default();
         Self {
             settings,
             context: Arc::new(context),
@@ -59,8 +65,10 @@ impl Shared {
             registry: Registry::default(),
             counters: Counters::default(),
             runs: RunHistory::default(),
-            clock: SystemClock::default(),
+            started_at: clock.now(),
+            clock,
             vitals: Arc::new(vitals),
+            ordered,
             short_timeout: Notify::new(),
             stopped: AtomicBool::new(false),
         }

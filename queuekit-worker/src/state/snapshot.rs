@@ -19,8 +19,10 @@ pub struct WorkerSnapshot {
     pub name: String,
     /// What the worker is doing.
     pub state: WorkerState,
-    /// Jobs it can run at once.
+    /// Jobs it may run at once.
     pub slots: usize,
+    /// Whether it was ordered to take no more jobs.
+    pub quiet: bool,
     /// The handlers that are running.
     pub jobs: Vec<RunningJob>,
     /// What it has done since it started.
@@ -85,7 +87,8 @@ pub(crate) fn snapshot(shared: &Shared) -> WorkerSnapshot {
         id: shared.id().clone(),
         name: shared.settings.name.clone(),
         state,
-        slots: shared.settings.slots,
+        slots: shared.ordered.slots(),
+        quiet: shared.ordered.is_quiet(),
         jobs,
         counters: shared.counters.read(),
     }

@@ -4,7 +4,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 use queuekit_core::backend::AnswerBytes;
 use queuekit_core::capability::{
-    Beat, ExtendOutcome, Leases, Report, ReportOutcome, WorkerInfo, WorkerPage,
+    Beat, ExtendOutcome, Leases, Orders, Report, ReportOutcome, WorkerInfo, WorkerPage,
 };
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::{LeaseToken, LeaseTtl, Limits, PageSize, Result, WorkerId, async_trait};
@@ -22,8 +22,9 @@ impl Leases for JsonStore {
         self.step("report", |data| Ok(reports.iter().map(|report| data.report(report)).collect()))
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<()> {
-        self.step("beat", |data| data.beat(beat, &self.limits))
+    /// Without the capability `Control` there are no orders to answer.
+    async fn beat(&self, beat: &Beat) -> Result<Orders> {
+        self.step("beat", |data| data.beat(beat, &self.limits).map(|()| Orders::default()))
     }
 
     async fn forget_worker(&self, worker: &WorkerId) -> Result<bool> {

@@ -3,6 +3,7 @@
 pub(super) mod ends;
 pub(super) mod hints;
 pub(super) mod leases;
+pub(super) mod orders;
 pub(super) mod outcomes;
 pub(super) mod schedules;
 pub(super) mod slots;

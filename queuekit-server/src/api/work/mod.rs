@@ -1,5 +1,7 @@
 //! Working jobs over HTTP, from any language.
 
+pub(super) mod beat;
+pub(super) mod control;
 pub(super) mod leases;
 pub(super) mod reserve;
 pub(super) mod settle;

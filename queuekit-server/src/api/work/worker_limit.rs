@@ -37,20 +37,25 @@ impl WorkerLimit {
     /// # Errors
     /// 429 if the key has as many other live workers as it may, or if they name as much as they may
     /// together. A live worker that names no more than before is admitted, whatever the limit is
-    /// now.
+    /// now. The jobs that it runs are left out of its beat if they are too much.
     pub(super) fn admit(
         &self,
         caller: &Caller,
-        beat: &Beat,
+        beat: &mut Beat,
         most: usize,
         now: Instant,
     ) -> Result<(), Problem> {
         let Some(key) = caller.counted() else { return Ok(()) };
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let workers = keys.entry(key.to_owned()).or_default();
-        let live = Live::of(beat, now);
+        let mut live = Live::of(beat, now);
         if exceeded(workers, &beat.id, &live, most).is_some() {
             workers.retain(|_, worker| worker.until > now);
+        }
+        // Only people read them.
+        if exceeded(workers, &beat.id, &live, most).is_some() {
+            beat.about = std::mem::take(&mut beat.about).with_jobs([]);
+            live = Live::of(beat, now);
         }
         let before = workers.get(&beat.id);
         let goes_on = before.is_some_and(|before| live.named_bytes <= before.named_bytes);
@@ -80,8 +85,8 @@ impl Live {
     fn of(beat: &Beat, now: Instant) -> Self {
         let queues = beat.queues.names().iter().map(|queue| queue.as_str().len());
         let kinds = beat.kinds.names().iter().map(|kind| kind.as_str().len());
-        let named_bytes = beat.name.len() + queues.chain(kinds).sum::<usize>();
-        Self { until: now + beat.ttl.listed_for(), named_bytes }
+        let named_bytes = beat.name.len() + queues.chain(kinds).sum::<usize>() + beat.about.bytes();
+        Self { until: now + beat.listed_for(), named_bytes }
     }
 }
 
@@ -106,9 +111,11 @@ fn exceeded(
 mod tests {
     use std::time::Duration;
 
+    use queuekit::JobId;
+    use queuekit::Timestamp;
     use queuekit::jobs::Kind;
     use queuekit::store::LeaseTtl;
-    use queuekit::workers::Served;
+    use queuekit::workers::{About, Running, Served};
 
     use super::*;
     use crate::web::auth::tests::caller_of;
@@ -124,7 +131,7 @@ mod tests {
         let (worker_limit, one, other) =
             (WorkerLimit::default(), caller_of("one", 1), caller_of("two", 1));
         let now = Instant::now();
-        let admit = |caller, worker, at| worker_limit.admit(caller, &beat(worker), 3, at);
+        let admit = |caller, worker, at| worker_limit.admit(caller, &mut beat(worker), 3, at);
         for worker in 0..3 {
             admit(&one, worker, now).unwrap();
         }
@@ -140,9 +147,9 @@ mod tests {
     fn s6_a_live_worker_goes_on_under_a_lower_limit() {
         let (limit, key, now) = (WorkerLimit::default(), caller_of("one", 1), Instant::now());
         for worker in 0..3 {
-            limit.admit(&key, &beat(worker), 3, now).unwrap();
+            limit.admit(&key, &mut beat(worker), 3, now).unwrap();
         }
-        let admit = |beat: &Beat, at| limit.admit(&key, beat, 1, at);
+        let admit = |beat: &Beat, at| limit.admit(&key, &mut beat.clone(), 1, at);
         admit(&beat(2), now).unwrap();
         let named = |id| {
             let mut beat = beat(id);
@@ -164,7 +171,7 @@ mod tests {
             beat.kinds = Served::first(kinds);
             beat
         };
-        let admit = |beat: &Beat, at| limit.admit(&key, beat, 4, at);
+        let admit = |beat: &Beat, at| limit.admit(&key, &mut beat.clone(), 4, at);
         admit(&naming(0, 24), now).unwrap();
         admit(&naming(1, 8), now).unwrap();
         let refused = admit(&naming(2, 1), now).unwrap_err();
@@ -174,5 +181,26 @@ mod tests {
         admit(&naming(0, 23), now).unwrap();
         admit(&naming(2, 1), now).expect("what the first no longer names is free");
         admit(&naming(3, 32), now + Duration::from_secs(30)).expect("the others are gone");
+    }
+
+    /// A worker that is refused because of what it runs would leave the list when it is busiest.
+    #[test]
+    fn s6_jobs_that_are_too_much_are_left_out_of_a_beat() {
+        let (limit, key, now) = (WorkerLimit::default(), caller_of("one", 1), Instant::now());
+        let job = || {
+            let id = JobId::generate(&queuekit::QueueName::default(), Timestamp::default());
+            Running::new(id, Kind::new("work").unwrap(), Timestamp::default())
+        };
+        let running = |jobs| {
+            let mut beat = beat(0);
+            let jobs = std::iter::repeat_with(job).take(jobs);
+            beat.about = About::default().with_host("mail-7").with_jobs(jobs);
+            beat
+        };
+        for (runs, told) in [(10, 10), (100, 0)] {
+            let mut beat = running(runs);
+            limit.admit(&key, &mut beat, 1, now).unwrap();
+            assert_eq!((beat.about.jobs().len(), beat.about.host()), (told, "mail-7"));
+        }
     }
 }

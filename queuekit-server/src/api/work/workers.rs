@@ -1,6 +1,4 @@
-//! Presence of workers: beats, and the list of workers.
-
-use std::time::Instant;
+//! The list of workers.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,92 +6,15 @@ use axum::response::Response;
 use queuekit::QueueName;
 use queuekit::jobs::{Kind, PageSize};
 use queuekit::store::backend::AnswerBytes;
-use queuekit::workers::{Beat, Served, WorkerId, WorkerInfo};
+use queuekit::workers::{Beat, WorkerId, WorkerInfo};
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
-use super::ttl;
 use crate::api::app::App;
 use crate::api::audit::audited;
 use crate::api::params::{Named, Params};
-use crate::api::quota_charge::run_to_end;
-use crate::web::{Caller, Json, Problem, Scope, WorkScope, response_budget};
-use crate::wire::{WorkerBody, WorkersBody, bounded, millis};
-
-/// More slots than any worker has; stores need not count further.
-const MOST: u32 = 1_000_000;
-
-/// A beat, which announces a worker.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = Beat)]
-pub(crate) struct BeatBody {
-    /// Id of this process or incarnation: the `worker` of its reserve calls.
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    id: String,
-    /// Name for people; several workers may share it.
-    #[schema(max_length = 128)]
-    name: String,
-    #[schema(max_items = 100)]
-    #[serde(deserialize_with = "bounded")]
-    queues: Vec<String>,
-    /// Whether it serves more queues than it names.
-    #[serde(default)]
-    more_queues: bool,
-    /// The kinds it has handlers for.
-    #[schema(max_items = 100)]
-    #[serde(alias = "types", deserialize_with = "bounded")]
-    kinds: Vec<String>,
-    /// It has handlers for more kinds than it names.
-    #[serde(default, alias = "more_types")]
-    more_kinds: bool,
-    /// Jobs that it can run at once.
-    #[schema(maximum = 1000000)]
-    slots: u32,
-    /// Jobs that it runs.
-    #[schema(maximum = 1000000)]
-    running: u32,
-    /// The worker is listed for three times this long; more than 10 minutes counts as 10 minutes.
-    #[schema(minimum = 1000, maximum = 43200000)]
-    ttl_ms: u64,
-}
-
-/// Announces a worker, so that it is listed. Nothing else depends on it.
-#[utoipa::path(
-    post, path = "/v1/beat", tag = "work", security(("key" = [])),
-    request_body(content = BeatBody, content_type = "application/json"),
-    responses((status = 204, description = "The worker is listed."))
-)]
-pub(crate) async fn beat(
-    State(app): State<App>,
-    caller: Caller,
-    Json(body, ..): Json<WorkScope, BeatBody>,
-) -> Result<StatusCode, Problem> {
-    let beat = body.build()?;
-    for queue in beat.queues.names() {
-        caller.need_queue(queue.as_str())?;
-    }
-    for kind in beat.kinds.names() {
-        caller.need_kind(kind.as_str())?;
-    }
-    if caller.is_bound() && (beat.queues.names().is_empty() || beat.queues.has_more()) {
-        return Err(Problem::forbidden("the key is restricted: name all queues of the worker"));
-    }
-    if caller.is_bound_to_kinds() && beat.kinds.has_more() {
-        return Err(Problem::forbidden("the key is restricted: name all kinds of the worker"));
-    }
-    // To its end, even if the client disconnects: a worker that is not counted might be listed a
-    // moment later.
-    run_to_end(announce(app, caller, beat)).await?;
-    Ok(StatusCode::NO_CONTENT)
-}
-
-async fn announce(app: App, caller: Caller, beat: Beat) -> Result<(), Problem> {
-    let _turn = app.worker_limit().turns.of(&beat.id).await;
-    need_worker(&app, &caller, &beat.id).await?;
-    app.worker_limit().admit(&caller, &beat, app.limits().workers_of_key(), Instant::now())?;
-    Ok(app.leases()?.beat(&beat).await?)
-}
+use crate::web::{Caller, Problem, Scope, response_budget};
+use crate::wire::{OrdersBody, RunningBody, Time, WorkerBody, WorkersBody, millis};
 
 /// The start of a page, and how many workers it has at most.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -155,6 +76,26 @@ async fn page_of_workers(
     }
 }
 
+/// Gets a worker that has sent a beat recently, with the jobs that it runs.
+#[utoipa::path(
+    get, path = "/v1/workers/{id}", tag = "work", security(("key" = [])),
+    params(("id" = String, Path)),
+    responses(
+        (status = 200, description = "The worker.", body = WorkerBody),
+        (status = 404, description = "The worker is not listed."),
+    )
+)]
+pub(crate) async fn get_worker(
+    State(app): State<App>,
+    caller: Caller,
+    Named(id): Named<WorkerId>,
+) -> Result<axum::Json<WorkerBody>, Problem> {
+    caller.need(Scope::Read)?;
+    let found = app.leases()?.find_worker(&id).await?;
+    let body = found.and_then(|worker| WorkerBody::of(worker, &caller));
+    body.map(axum::Json).ok_or_else(|| Problem::not_found("worker"))
+}
+
 /// Removes a worker from the list, as a worker does when it stops. One that still sends beats is
 /// listed again.
 #[utoipa::path(
@@ -184,56 +125,38 @@ async fn remove(app: App, caller: Caller, id: WorkerId) -> Result<StatusCode, Pr
 }
 
 /// A key for some queues or kinds cannot replace or remove a worker of others.
-async fn need_worker(app: &App, caller: &Caller, id: &WorkerId) -> Result<(), Problem> {
+pub(super) async fn need_worker(app: &App, caller: &Caller, id: &WorkerId) -> Result<(), Problem> {
     if !caller.is_bound() {
         return Ok(());
     }
     let known = app.leases()?.find_worker(id).await?;
-    let hidden = known.is_some_and(|worker| {
-        let Beat { queues, kinds, .. } = &worker.beat;
-        let queue = |queue: &QueueName| caller.sees_queue(queue.as_str());
-        let kind = |kind: &Kind| caller.sees_kind(kind.as_str());
-        queues.has_more()
-            || !queues.names().iter().all(queue)
-            || (caller.is_bound_to_kinds() && kinds.has_more())
-            || !kinds.names().iter().all(kind)
-    });
-    if hidden {
-        let detail = "this worker serves queues or kinds that the key is not for";
-        return Err(Problem::forbidden(detail));
+    match known.is_none_or(|worker| may_act_on(caller, &worker.beat)) {
+        true => Ok(()),
+        false => {
+            let detail = "this worker serves queues or kinds that the key is not for";
+            Err(Problem::forbidden(detail))
+        }
     }
-    Ok(())
 }
 
-impl BeatBody {
-    fn build(self) -> Result<Beat, Problem> {
-        if self.name.len() > 128 {
-            return Err(Problem::invalid("name", "name must be at most 128 bytes"));
-        }
-        if self.slots > MOST || self.running > MOST {
-            let detail = format!("slots and running are at most {MOST}");
-            return Err(Problem::invalid("slots", detail));
-        }
-        let queues: queuekit::Result<_> = self.queues.into_iter().map(QueueName::new).collect();
-        let kinds: queuekit::Result<_> = self.kinds.into_iter().map(Kind::new).collect();
-        let queues = queues.and_then(|queues| Served::new(queues, self.more_queues));
-        let kinds = kinds.and_then(|kinds| Served::new(kinds, self.more_kinds));
-        let wrong = |field| move |error| Problem::from(error).in_field(field);
-        let id = WorkerId::new(self.id).map_err(wrong("id"))?;
-        let queues = queues.map_err(wrong("queues"))?;
-        let kinds = kinds.map_err(wrong("kinds"))?;
-        let mut beat = Beat::new(id, queues, kinds, ttl("ttl_ms", self.ttl_ms)?);
-        beat.name = self.name;
-        beat.slots = self.slots;
-        beat.running = self.running;
-        Ok(beat)
-    }
+/// Whether the key is for all that this worker serves.
+pub(super) fn may_act_on(caller: &Caller, beat: &Beat) -> bool {
+    let Beat { queues, kinds, .. } = beat;
+    let queue = |queue: &QueueName| caller.sees_queue(queue.as_str());
+    let kind = |kind: &Kind| caller.sees_kind(kind.as_str());
+    let has_more = queues.has_more() || (caller.is_bound_to_kinds() && kinds.has_more());
+    !caller.is_bound()
+        || (!has_more && queues.names().iter().all(queue) && kinds.names().iter().all(kind))
 }
 
 impl WorkerBody {
     /// The worker with the queues that the caller may see; `None` if it serves only others.
     fn of(worker: WorkerInfo, caller: &Caller) -> Option<Self> {
-        let Beat { id, name, queues, kinds, slots, running, .. } = worker.beat;
+        // A job does not name its queue.
+        let sees_jobs = may_act_on(caller, &worker.beat);
+        let orders = OrdersBody::of(worker.orders);
+        let Beat { id, name, queues, kinds, slots, running, about, quiet_for, .. } = worker.beat;
+        let jobs = about.jobs().iter().filter(|_| sees_jobs);
         let seen = queues.names().iter().filter(|queue| caller.sees_queue(queue.as_str()));
         let seen: Vec<String> = seen.map(ToString::to_string).collect();
         if seen.is_empty() && !queues.names().is_empty() && !queues.has_more() {
@@ -250,6 +173,13 @@ impl WorkerBody {
             slots,
             running,
             age_ms: millis(worker.age),
+            quiet_ms: millis(quiet_for),
+            host: about.host().to_owned(),
+            pid: about.pid(),
+            version: about.version().to_owned(),
+            started_at: about.started_at().map(Time),
+            jobs: jobs.map(RunningBody::of).collect(),
+            orders,
         })
     }
 }
@@ -262,10 +192,12 @@ mod tests {
     use queuekit::Client;
     use queuekit::memory::MemoryStore;
     use queuekit::store::{Backend, LeaseTtl};
+    use queuekit::workers::Served;
     use queuekit_conformance::{Layer, Wrapped};
     use tokio::sync::Semaphore;
     use tokio_util::sync::CancellationToken;
 
+    use super::super::beat::announce;
     use super::*;
     use crate::config::{HttpFlags, Sources};
     use crate::web::auth::tests::caller_of;

@@ -1,6 +1,6 @@
 //! `queuekit queue`, `worker` and `stats`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::commands::targets::{Place, in_every_place};
 
@@ -12,6 +12,7 @@ in_every_place! {
     figures_are_of_the_whole_store,
     the_last_hour_is_shown_by_queue,
     workers_are_listed,
+    a_worker_obeys_orders,
     a_worker_is_removed,
     audit_shows_who_changed_what,
 }
@@ -145,6 +146,38 @@ fn workers_are_listed(place: &Place) {
     assert_eq!((&workers[0]["name"], &workers[0]["slots"]), (&json!("mailer"), &json!(3)));
     let told = place.run("worker list").ok();
     assert!(told.lines().nth(1).unwrap().contains("mailer-"), "{told}");
+}
+
+fn a_worker_obeys_orders(place: &Place) {
+    place.run("worker quiet --all").failed(3, &["the worker does not exist"]);
+    place.run("worker quiet").failed(2, &["<ID|--name <NAME>|--all>"]);
+    place.run("worker slots 0 --all").failed(2, &["slots must be"]);
+    // Then it beats every third of a second.
+    place.write("queuekit.toml", "lease_ms = 1000\n");
+    let args = ["work", "--url", &place.url, "--name", "mailer", "--concurrency", "3"];
+    let mut worker = place.start(&args.join(" "));
+    let listed = |is: &dyn Fn(&Value) -> bool| loop {
+        let workers = place.lines("worker list");
+        if let Some(worker) = workers.into_iter().find(|worker| is(worker)) {
+            return worker;
+        }
+    };
+    let id = listed(&|_| true)["id"].as_str().unwrap().to_owned();
+    let told = place.run("worker quiet --name mailer").ok();
+    assert_eq!(told, "the order was given to 1 worker; each obeys at its next beat\n");
+    listed(&|worker| worker["orders"] == Value::Null);
+    place.run(&format!("worker slots 2 {id}")).ok();
+    listed(&|worker| worker["slots"] == 2);
+    let shown = place.run(&format!("worker show {id}")).ok();
+    for text in [&format!("worker   {id}\n"), "name     mailer\n", "running  0 of 2 slots\n"] {
+        assert!(shown.contains(text), "{shown}");
+    }
+    let job = place.enqueue("echo");
+    place.run("worker resume --all").ok();
+    while place.json(&format!("job show {job}"))["status"] != "completed" {}
+    place.run(&format!("worker stop {id}")).ok();
+    assert_eq!(worker.ended().0, Some(0), "a drain is no failure");
+    place.run(&format!("worker show {id}")).failed(3, &["the worker does not exist"]);
 }
 
 fn a_worker_is_removed(place: &Place) {

@@ -42,6 +42,11 @@ impl Place {
         self.sandbox.run(args)
     }
 
+    /// Writes a file into the directory.
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        self.sandbox.write(name, text);
+    }
+
     pub(crate) fn start(&self, command: &str) -> Running {
         self.sandbox.start(&command.split(' ').collect::<Vec<_>>())
     }

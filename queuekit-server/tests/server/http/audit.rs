@@ -20,6 +20,11 @@ fn s14_every_change_is_told_with_who_made_it_and_what_came_of_it() {
     by("POST", "/v1/queues/q/pause").send().expect(200);
     by("DELETE", "/v1/queues/none").send().expect(404);
     by("DELETE", "/v1/workers/w").send().expect(404);
+    let beat = json!({"id": "v", "name": "v", "queues": ["q"], "kinds": [], "slots": 1,
+        "running": 0, "ttl_ms": 60_000});
+    by("POST", "/v1/beat").json(&beat).expect(200);
+    by("POST", "/v1/workers/control").json(&json!({"workers": ["v"], "slots": 3})).expect(200);
+    by("POST", "/v1/workers/control").json(&json!({"all": true, "order": "quiet"})).expect(200);
     let id = "01890000-0000-7000-8000-0000000037a8";
     by("POST", &format!("/v1/jobs/{id}/cancel")).send().expect(404);
     let some = json!({"action": "cancel", "filter": {
@@ -41,6 +46,8 @@ fn s14_every_change_is_told_with_who_made_it_and_what_came_of_it() {
         ["\"configure\"", r#"q {\"max_pending\":null,\"order\":\"fair\"}""#, "\"done\""],
         ["\"remove\"", "on=\"queue none\"", "\"not_found\""],
         ["\"remove\"", "on=\"worker w\"", "\"not_found\""],
+        ["\"slots\"", "on=\"worker v: 3\"", "matched=1 changed=1 outcome=\"done\""],
+        ["\"quiet\"", "on=\"all workers\"", "matched=1 changed=1 outcome=\"done\""],
         ["\"cancel\"", "on=\"job 01890000", "\"not_found\""],
         ["\"bulk cancel\"", told, "matched=0 changed=0 outcome=\"done\""],
     ] {
@@ -136,7 +143,7 @@ fn r8_6_only_who_may_read_the_audit_log_fills_it() {
     let beat = json!({"id": "w", "name": "w", "queues": ["q"], "kinds": [], "slots": 1,
         "running": 0, "ttl_ms": 60_000});
     for key in ["worker", "admin"] {
-        by(key, "POST", "/v1/beat").json(&beat).expect(204);
+        by(key, "POST", "/v1/beat").json(&beat).expect(200);
         by(key, "DELETE", "/v1/workers/w").send().expect(204);
         by(key, "DELETE", "/v1/workers/w").send().expect(404);
     }

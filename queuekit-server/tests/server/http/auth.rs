@@ -69,7 +69,8 @@ fn scope_of(method: &str, path: &str) -> &'static str {
     match method {
         "GET" if ["/v1/keys", "/v1/audit"].contains(&path) => "admin",
         "GET" => "read",
-        _ if work.contains(&path) || path.starts_with("/v1/workers/") => "work",
+        "DELETE" if path.starts_with("/v1/workers/") => "work",
+        _ if work.contains(&path) => "work",
         _ if writes => "enqueue",
         _ if manages => "manage",
         _ => "admin",
@@ -129,6 +130,7 @@ fn body_of(method: &str, path: &str) -> Value {
             "id": "w", "name": "w", "queues": [], "kinds": [], "slots": 1, "running": 0,
             "ttl_ms": 1000,
         }),
+        "/v1/workers/control" => json!({"all": true, "order": "resume"}),
         path if path.ends_with("/dead-letter") => json!({"reason": "r"}),
         path if path.ends_with("/reschedule") => json!({"delay_ms": 0}),
         path if path.ends_with("/retention") => json!({"age_ms": 604_800_000, "events": 1000}),

@@ -91,7 +91,7 @@ fn s11_pages_of_queues_and_workers_do_not_tell_a_bound_key_of_others() {
             "id": name, "name": "w", "queues": [name], "kinds": [], "slots": 1, "running": 0,
             "ttl_ms": 600_000,
         });
-        server.ask("POST", "/v1/beat").key(&secret("admin")).json(&beat).expect(204);
+        server.ask("POST", "/v1/beat").key(&secret("admin")).json(&beat).expect(200);
     }
     for (path, items, key) in [("/v1/queues", "queues", "name"), ("/v1/workers", "workers", "id")] {
         for limit in [1, 2, 3, 100] {
@@ -122,7 +122,7 @@ fn s11_a_bound_key_does_not_speak_for_workers_of_others() {
         });
         server.ask("POST", "/v1/beat").key(&secret(id)).json(&beat)
     };
-    beat("worker", &["other"]).expect(204);
+    beat("worker", &["other"]).expect(200);
     beat("acme", &["acme.a"]).problem(403, "forbidden");
     beat("acme", &[]).problem(403, "forbidden");
     let more = json!({
@@ -135,9 +135,49 @@ fn s11_a_bound_key_does_not_speak_for_workers_of_others() {
     let workers = server.get("/v1/workers").key(&secret("reader")).send().expect(200).value();
     assert_eq!(workers["workers"][0]["name"], "worker");
     remove("worker").expect(204);
-    beat("acme", &["acme.a"]).expect(204);
+    beat("acme", &["acme.a"]).expect(200);
     remove("acme").expect(204);
     remove("acme").problem(404, "not_found");
+}
+
+/// Guard: each worker that an order is for is checked, and jobs are shown of such workers only.
+#[test]
+fn s11_a_bound_key_gives_orders_to_workers_of_its_own_queues_only() {
+    let server = guarded();
+    let job = json!({"kind": "t", "queue": "acme.a"});
+    let job = server.ask("POST", "/v1/jobs").key(&secret("admin")).json(&job).expect(201).value();
+    let running = json!([{"id": job["id"], "kind": "t", "since": "2026-01-31T12:00:00Z"}]);
+    for (id, queues, more) in [
+        ("own", &["acme.a"][..], false),
+        ("both", &["acme.a", "other"], false),
+        ("any", &["acme.a"], true),
+        ("other", &["other"], false),
+    ] {
+        let beat = json!({
+            "id": id, "name": "w", "queues": queues, "more_queues": more, "kinds": ["t"],
+            "slots": 1, "running": 1, "ttl_ms": 600_000, "jobs": running,
+        });
+        server.ask("POST", "/v1/beat").key(&secret("admin")).json(&beat).expect(200);
+    }
+    let control =
+        |body: Value| server.ask("POST", "/v1/workers/control").key(&secret("acme")).json(&body);
+    let own = json!({"workers": ["own"]});
+    for all in [json!({"all": true, "order": "quiet"}), json!({"name": "w", "order": "quiet"})] {
+        assert_eq!(control(all).expect(200).value(), own);
+    }
+    assert_eq!(control(json!({"workers": ["own", "gone"], "slots": 2})).expect(200).value(), own);
+    for hidden in ["both", "any", "other"] {
+        let body = json!({"workers": ["own", hidden], "order": "stop"});
+        control(body).problem(403, "forbidden");
+    }
+    let seen = |id: &str| server.get(&format!("/v1/workers/{id}")).key(&secret("acme")).send();
+    assert_eq!(seen("own").expect(200).value()["orders"]["mode"], "quiet", "none was stopped");
+    assert_eq!(seen("own").expect(200).value()["jobs"].as_array().unwrap().len(), 1);
+    for partly in ["both", "any"] {
+        let shown = seen(partly).expect(200).value();
+        assert_eq!((&shown["jobs"], &shown["orders"]), (&json!([]), &Value::Null), "{partly}");
+    }
+    seen("other").problem(404, "not_found");
 }
 
 #[test]
@@ -154,12 +194,12 @@ fn s11_a_key_for_some_kinds_does_not_speak_for_workers_of_other_kinds() {
     beat("mailer", &["sms"], false).problem(403, "forbidden");
     beat("mailer", &["mail.send"], true).problem(403, "forbidden");
     for (kinds, more) in [(&["mail.send", "sms"][..], false), (&["mail.send"], true)] {
-        beat("worker", kinds, more).expect(204);
+        beat("worker", kinds, more).expect(200);
         beat("mailer", &["mail.send"], false).problem(403, "forbidden");
         remove().problem(403, "forbidden");
     }
-    beat("worker", &["mail.send"], false).expect(204);
-    beat("mailer", &["mail.send"], false).expect(204);
+    beat("worker", &["mail.send"], false).expect(200);
+    beat("mailer", &["mail.send"], false).expect(200);
     remove().expect(204);
 }
 
