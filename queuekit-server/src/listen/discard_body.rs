@@ -2,6 +2,7 @@
 //! client would not see the answer.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,23 +12,40 @@ use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::EXPECT;
+use tokio::sync::Semaphore;
 
 /// How much of a refused body is read,
 const DRAIN_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// and for how long.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
+/// How many are read at once: each takes memory, and needs no key. Beyond that, a client may see
+/// that its connection was reset, and not the answer.
+const DRAINS: usize = 256;
+
+/// The refused bodies that are being read.
+#[derive(Clone, Debug)]
+pub(super) struct Drains(Arc<Semaphore>);
+
+impl Default for Drains {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(DRAINS)))
+    }
+}
 
 /// The request, with a body that is read to its end even if a handler refuses it, unless the client
 /// waits for `100 Continue` before it sends the body.
-pub(super) fn discard_body(request: hyper::Request<Incoming>) -> hyper::Request<Body> {
+pub(super) fn discard_body(
+    request: hyper::Request<Incoming>,
+    drains: &Drains,
+) -> hyper::Request<Body> {
     let waits = request.headers().contains_key(EXPECT);
     request.map(|body| match body.is_end_stream() || waits {
         true => Body::new(body),
-        false => Body::new(DrainBody(Some(body))),
+        false => Body::new(DrainBody(Some(body), drains.clone())),
     })
 }
 
-struct DrainBody(Option<Incoming>);
+struct DrainBody(Option<Incoming>, Drains);
 
 impl http_body::Body for DrainBody {
     type Data = Bytes;
@@ -52,9 +70,14 @@ impl http_body::Body for DrainBody {
 impl Drop for DrainBody {
     fn drop(&mut self) {
         let left = self.0.take().filter(|body| !body.is_end_stream());
-        if let (Some(body), Ok(runtime)) = (left, tokio::runtime::Handle::try_current()) {
-            drop(runtime.spawn(tokio::time::timeout(DRAIN_TIMEOUT, read_out(body))));
-        }
+        let (Some(body), Ok(runtime)) = (left, tokio::runtime::Handle::try_current()) else {
+            return;
+        };
+        let Ok(place) = Arc::clone(&self.1.0).try_acquire_owned() else { return };
+        drop(runtime.spawn(async move {
+            let _place = place;
+            let _ = tokio::time::timeout(DRAIN_TIMEOUT, read_out(body)).await;
+        }));
     }
 }
 

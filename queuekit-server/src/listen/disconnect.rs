@@ -8,8 +8,9 @@ use std::task::{Context, Poll};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// How much is read ahead.
-const AHEAD: usize = 64 * 1024;
+/// How much is read at once, and how much is read ahead. Hyper keeps a buffer for twice as much as
+/// it gets at once, on each connection.
+const PIECE: usize = 16 * 1024;
 
 /// A connection that is read ahead while a request is being handled. Hyper stops reading once it
 /// holds the beginning of another request, and would not notice a disconnect behind it: a long poll
@@ -29,11 +30,20 @@ impl<S> DetectDisconnect<S> {
 }
 
 impl<S: AsyncRead + Unpin> DetectDisconnect<S> {
+    fn read_piece(&mut self, cx: &mut Context<'_>, to: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let length = to.remaining().min(PIECE);
+        let mut piece = ReadBuf::new(to.initialize_unfilled_to(length));
+        let read = Pin::new(&mut self.stream).poll_read(cx, &mut piece);
+        let filled = piece.filled().len();
+        to.advance(filled);
+        read
+    }
+
     /// Buffers what arrives, up to a bound. An end that hyper has not read up to is an error: the
     /// client of the present request has disconnected.
     fn look_ahead(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         while !self.has_ended {
-            if self.ahead.len() >= AHEAD {
+            if self.ahead.len() >= PIECE {
                 return Ok(());
             }
             let mut bytes = [const { MaybeUninit::uninit() }; 4096];
@@ -66,7 +76,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for DetectDisconnect<S> {
     ) -> Poll<io::Result<()>> {
         self.is_read = true;
         if self.ahead.is_empty() && !self.has_ended {
-            return Pin::new(&mut self.stream).poll_read(cx, to);
+            return self.read_piece(cx, to);
         }
         let length = self.ahead.len().min(to.remaining());
         to.put_slice(&self.ahead[..length]);
@@ -104,5 +114,31 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for DetectDisconnect<S> {
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn s6_a_connection_is_read_in_small_pieces_and_loses_no_byte() {
+        let (mut client, server) = tokio::io::duplex(1024 * 1024);
+        let sent: Vec<u8> = (0..100_000_u32).map(|n| n as u8).collect();
+        client.write_all(&sent).await.unwrap();
+        drop(client);
+        let (mut server, mut got) = (DetectDisconnect::new(server), Vec::new());
+        let mut buffer = [0; 64 * 1024];
+        loop {
+            let length = server.read(&mut buffer).await.unwrap();
+            assert!(length <= PIECE, "{length} bytes at once");
+            got.extend_from_slice(&buffer[..length]);
+            if length == 0 {
+                break;
+            }
+        }
+        assert!(got == sent);
     }
 }

@@ -12,13 +12,13 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use queuekit::Client;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connections::{Connection, Connections};
-use super::discard_body::discard_body;
+use super::discard_body::{Drains, discard_body};
 use super::disconnect::DetectDisconnect;
 use super::reload::Reloader;
 use super::tls::Tls;
@@ -30,6 +30,11 @@ use crate::web::middleware::OnAdmit;
 
 /// Largest head of a request.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Connections that the system accepts while this process is busy.
+const BACKLOG: u32 = 1024;
+/// The system buffers as much of an answer on each connection; Linux takes twice as much memory for
+/// it. By default, it would take 4 MiB for a client that does not read.
+const SEND_BUFFER_BYTES: u32 = 64 * 1024;
 /// How long a client may read nothing of an answer.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long requests in progress have to finish when the server stops.
@@ -44,6 +49,7 @@ pub(crate) struct Server {
     routes: Router,
     limits: Arc<LiveLimits>,
     connections: Arc<Connections>,
+    drains: Drains,
     stopping: CancellationToken,
 }
 
@@ -58,7 +64,7 @@ impl Server {
         #[cfg(unix)]
         super::fd_limit::raise(options.limits.connections);
         let tls = options.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
-        let listener = TcpListener::bind(options.listen).await.with_context(|| {
+        let listener = listen(options.listen).with_context(|| {
             format!("cannot listen on {}; choose another address with --listen", options.listen)
         })?;
         let address = listener.local_addr().context("cannot find out the listening address")?;
@@ -66,7 +72,8 @@ impl Server {
         let limits = LiveLimits::new(&options.limits);
         let connections = Connections::new(Arc::clone(&limits), options.proxies.clone());
         let routes = api::routes(client, &options, Arc::clone(&limits), stopping.clone());
-        Ok(Self { listener, address, tls, options, routes, limits, connections, stopping })
+        let drains = Drains::default();
+        Ok(Self { listener, address, tls, options, routes, limits, connections, drains, stopping })
     }
 
     /// The URL at which it listens.
@@ -134,6 +141,7 @@ impl Server {
             routes: self.routes.clone(),
             peer: Peer(peer),
             connection: Arc::clone(&connection),
+            drains: self.drains.clone(),
             stopping: self.stopping.clone(),
         };
         let serving = async move {
@@ -159,6 +167,7 @@ struct Service {
     routes: Router,
     peer: Peer,
     connection: Arc<Connection>,
+    drains: Drains,
     stopping: CancellationToken,
 }
 
@@ -174,10 +183,11 @@ impl Service {
         let stream = DetectDisconnect::new(stream);
         let (peer, connection) = (self.peer, Arc::clone(&self.connection));
         let on_admit = OnAdmit(Arc::new(move || Some(Box::new(connection.begin()?))));
+        let drains = self.drains;
         let routes = self.routes.map_request(move |mut request: hyper::Request<_>| {
             request.extensions_mut().insert(peer);
             request.extensions_mut().insert(on_admit.clone());
-            discard_body(request)
+            discard_body(request, &drains)
         });
         let serving = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -192,6 +202,17 @@ impl Service {
         serving.as_mut().graceful_shutdown();
         log(serving.await);
     }
+}
+
+/// Listens there, with buffers of a fixed size for each connection.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // As `TcpListener::bind` does it: to listen again while old connections are in TIME_WAIT.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Most of these errors are clients that disconnected.

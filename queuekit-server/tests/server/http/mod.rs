@@ -4,6 +4,7 @@ mod audit;
 mod auth;
 mod bound_keys;
 mod clients;
+mod connections;
 mod csrf;
 mod errors;
 mod fair_share;
