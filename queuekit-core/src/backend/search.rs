@@ -32,8 +32,20 @@ where
         return list(filter.clone()).await;
     }
     let begun = Instant::now();
+    search_by(filter, list, || begun.elapsed()).await
+}
+
+async fn search_by<L, P>(
+    filter: &JobFilter,
+    list: L,
+    elapsed: impl Fn() -> Duration,
+) -> Result<Page<Job>>
+where
+    L: Fn(JobFilter) -> P,
+    P: Future<Output = Result<Page<Job>>>,
+{
     let mut search = Search::of(filter)?;
-    while search.read_on(&list).await? && begun.elapsed() < BEGIN_WITHIN {}
+    while search.read_on(&list).await? && elapsed() < BEGIN_WITHIN {}
     Ok(search.page())
 }
 
@@ -164,6 +176,7 @@ pub(super) async fn yield_now() {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::pin::pin;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Context, Waker};
@@ -192,6 +205,23 @@ mod tests {
         let mut context = Context::from_waker(Waker::noop());
         let polls = (0..).find(|_| searching.as_mut().poll(&mut context).is_ready());
         assert_eq!(polls, Some(8), "it lets others run after each of 8 jobs");
+    }
+
+    /// Guard: no read begins late, and a page that ends for that is continued.
+    #[tokio::test]
+    async fn r8_8_a_search_begins_no_read_after_a_second() {
+        let clock = Cell::new(Duration::ZERO);
+        let reads = Cell::new(0);
+        let list = async |ask: JobFilter| {
+            reads.set(reads.get() + 1);
+            assert!(reads.get() <= 3, "it goes on for ever");
+            clock.set(clock.get() + Duration::from_millis(400));
+            Ok(Page { next: Some(ask.cursor_at(b"x")), ..Page::default() })
+        };
+        let filter = JobFilter::default().payload("text:y");
+        let page = search_by(&filter, list, || clock.get()).await.unwrap();
+        assert_eq!(reads.get(), 3, "at 0, 400 and 800 ms");
+        assert!(page.items.is_empty() && page.next.is_some());
     }
 
     /// Guard: the bytes and the looks of all reads of a page count.

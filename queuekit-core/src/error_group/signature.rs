@@ -64,17 +64,7 @@ impl fmt::Display for Signature {
 /// Masks a line in one pass. What it writes has no digit and no pair of quotes, and is left as it
 /// is by a second pass.
 fn masked(line: &str) -> String {
-    let text = String::with_capacity(line.len().min(256));
-    let mut mask = Mask { rest: line, text, unclosed: String::new() };
-    while let Some(next) = mask.rest.chars().next() {
-        match next {
-            _ if is_blank(next) => mask.blank(next),
-            '\'' | '"' | '`' => mask.quote(next),
-            _ if is_word(next) => mask.word(),
-            _ => mask.copy(next),
-        }
-    }
-    cut(mask.text)
+    cut(Mask::of(line).text)
 }
 
 struct Mask<'a> {
@@ -85,7 +75,27 @@ struct Mask<'a> {
     unclosed: String,
 }
 
-impl Mask<'_> {
+impl<'a> Mask<'a> {
+    /// Reads as much of the line as its signature shows: a listing masks thousands of long lines.
+    fn of(line: &'a str) -> Self {
+        let text = String::with_capacity(line.len().min(256));
+        let mut mask = Self { rest: line, text, unclosed: String::new() };
+        while let Some(next) = mask.rest.chars().next().filter(|_| !mask.is_full()) {
+            match next {
+                _ if is_blank(next) => mask.blank(next),
+                '\'' | '"' | '`' => mask.quote(next),
+                _ if is_word(next) => mask.word(),
+                _ => mask.copy(next),
+            }
+        }
+        mask
+    }
+
+    /// Whether what comes next would be cut off: text is only added.
+    fn is_full(&self) -> bool {
+        self.text.len() > SIGNATURE_BYTES
+    }
+
     /// Many blanks are one.
     fn blank(&mut self, blank: char) {
         self.skip(blank.len_utf8());
@@ -130,7 +140,7 @@ impl Mask<'_> {
             }
         }
         let end = self.rest.len() - ascii;
-        while self.rest.len() > end {
+        while self.rest.len() > end && !self.is_full() {
             self.segment();
         }
     }
@@ -147,7 +157,7 @@ impl Mask<'_> {
             self.replace(segment.len(), "<hex>");
         } else {
             let end = self.rest.len() - segment.len();
-            while self.rest.len() > end {
+            while self.rest.len() > end && !self.is_full() {
                 match number(self.rest) {
                     0 => self.rest.chars().next().into_iter().for_each(|c| self.copy(c)),
                     digits => self.replace(digits, "<n>"),
@@ -353,6 +363,16 @@ mod tests {
             assert!(once.as_str().len() <= SIGNATURE_BYTES, "of {text:?}");
             assert!(!once.as_str().contains(|c: char| c.is_ascii_digit()), "of {text:?}");
             assert_eq!(Signature::of(once.as_str()), once, "of {text:?}");
+        }
+    }
+
+    #[test]
+    fn r8_4_no_more_is_masked_than_a_signature_shows() {
+        for long in ["a ", "a", "1z", "a.", "-", "\u{e9}", "'x' ", "0x1 ", "/a "] {
+            let text = long.repeat(10_000);
+            let mask = Mask::of(&text);
+            assert!(mask.rest.len() > text.len() / 2, "of {long:?}");
+            assert_eq!(cut(mask.text), masked(&text[..2000]), "of {long:?}");
         }
     }
 
