@@ -111,5 +111,5 @@ pub(super) async fn list_acts(
     let before = entries.last().filter(|_| is_full).map(|entry| entry.seq);
     let entries = entries.into_iter().map(AuditEntryBody::of).collect();
     let body = AuditBody { entries, before };
-    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
+    response_budget::answer(budget, &body).await
 }

@@ -130,7 +130,7 @@ impl Groups {
     async fn answer(self) -> Result<Response, Problem> {
         let groups = self.groups.iter().map(ErrorGroupBody::of).collect();
         let body = ErrorGroupsBody { groups };
-        response_budget::answer(self.budget, serde_json::to_vec(&body).unwrap_or_default()).await
+        response_budget::answer(self.budget, &body).await
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 use super::app::App;
 use super::trace_context;
 use crate::web::json::{self, Raw};
+use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::{Caller, EnqueueScope, Problem};
 use crate::wire::{
     EmittedForm, EmittedManyBody, NewEventBody, NewEventsBody, bounded, one_of_schema,
@@ -54,7 +55,7 @@ pub(super) async fn emit(
     caller.need_events()?;
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let read = || drafts(kind, &headers, &body);
-    let (drafts, is_one) = json::off_the_runtime(&body, read)?;
+    let (drafts, is_one) = off_the_runtime(body.len(), read).await?;
     caller.spend_batch(drafts.len())?;
     let mut events = Vec::with_capacity(drafts.len());
     for (item, draft) in drafts.into_iter().enumerate() {

@@ -70,7 +70,7 @@ pub(super) async fn history(
         runs: runs.iter().map(RunsRowBody::of).collect(),
         next: next.map(Time),
     };
-    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
+    response_budget::answer(budget, &body).await
 }
 
 fn query(app: &App, caller: &Caller, params: &HistoryParams) -> Result<HistoryQuery, Problem> {
@@ -145,7 +145,7 @@ mod tests {
     use crate::api::own_routes;
 
     /// Guard: the rows that follow begin with a time of which no row was answered.
-    #[tokio::test]
+    #[tokio::test(flavor = "multi_thread")]
     async fn r8_5_an_answer_ends_with_all_rows_of_a_time() {
         let clock = ManualClock::default();
         let store = MemoryStore::with_clock(clock.clone());

@@ -44,7 +44,7 @@ pub(super) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
         let sees = |queue: &&Queue| caller.sees_queue(queue.name.as_str());
         queues_text(&mut text, figures.queues.iter().filter(sees).collect());
     }
-    let mut response = response_budget::answer(budget, text.into_bytes()).await?;
+    let mut response = response_budget::answer_written(budget, text.into_bytes()).await?;
     response.headers_mut().insert(CONTENT_TYPE, TEXT);
     Ok(response)
 }

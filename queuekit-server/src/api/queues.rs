@@ -57,7 +57,7 @@ pub(super) async fn list_queues(
     let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
     let budget = app.budget(&caller).await?;
     let body = page_of_queues(&app, &caller, after, limit).await?;
-    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
+    response_budget::answer(budget, &body).await
 }
 
 /// Gets a queue with its figures.

@@ -77,7 +77,7 @@ pub(super) async fn list_schedules(
         caller.owe(1);
     }
     let body = SchedulesBody { schedules, after: after.map(String::from) };
-    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
+    response_budget::answer(budget, &body).await
 }
 
 fn size(entry: &ScheduleEntry) -> usize {
@@ -104,7 +104,7 @@ pub(super) async fn get_schedule(
     let budget = app.budget(&caller).await?;
     let (_, schedule) = found(&app, &caller, Scope::Read, &name).await?;
     let body = ScheduleBody::of(ScheduleEntry { name, schedule: Ok(schedule) }, true);
-    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
+    response_budget::answer(budget, &body).await
 }
 
 /// Creates or replaces a schedule.

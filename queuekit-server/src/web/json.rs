@@ -18,12 +18,11 @@ use super::auth::Caller;
 use super::content_type::need_json;
 use super::limits::LiveLimits;
 use super::memory_budget::RequestBudget;
+use super::off_the_runtime::off_the_runtime;
 use super::problem::Problem;
 use super::redact::{redact_path, redact_values};
 use super::required_scope::RequiredScope;
 
-/// Parsing a larger body keeps a thread busy for over a millisecond.
-const LARGE: usize = 256 * 1024;
 /// How much memory is taken for a body before it has arrived.
 const AHEAD: usize = 64 * 1024;
 
@@ -136,7 +135,7 @@ where
         let body_reader = state.as_ref();
         let budget = RequestBudget::of(&body_reader.0.memory, &caller, To::SETTLES);
         let (bytes, budget) = body_reader.read(&parts.headers, body, budget).await?;
-        if off_the_runtime(&bytes, || json_depth(&bytes)) > JSON_DEPTH {
+        if off_the_runtime(bytes.len(), || json_depth(&bytes)).await > JSON_DEPTH {
             let detail = format!("the JSON is nested more than {JSON_DEPTH} levels deep");
             return Err(Problem::bad_request(detail));
         }
@@ -154,7 +153,8 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let Raw(bytes, budget, _) = Raw::<To>::from_request(request, state).await?;
-        Ok(Self(read(&bytes)?, budget, PhantomData))
+        let body = off_the_runtime(bytes.len(), || read(&bytes)).await?;
+        Ok(Self(body, budget, PhantomData))
     }
 }
 
@@ -163,15 +163,6 @@ where
 /// # Errors
 /// 400 if they are not JSON; 422, naming the field, if they do not have the expected form.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    off_the_runtime(bytes, || read_here(bytes))
-}
-
-/// Runs work on a body so that a large body does not hold up other requests.
-pub(crate) fn off_the_runtime<T>(bytes: &[u8], work: impl FnOnce() -> T) -> T {
-    if bytes.len() < LARGE { work() } else { tokio::task::block_in_place(work) }
-}
-
-fn read_here<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     // serde would read a list as the fields in their order.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         let parsed = serde_json::from_slice::<IgnoredAny>(bytes);

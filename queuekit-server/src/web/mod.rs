@@ -14,6 +14,7 @@ pub(crate) mod keys;
 pub(crate) mod limits;
 pub(crate) mod memory_budget;
 pub(crate) mod middleware;
+pub(crate) mod off_the_runtime;
 pub(crate) mod operator;
 mod options;
 pub(crate) mod problem;

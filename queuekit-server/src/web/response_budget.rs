@@ -10,8 +10,10 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use serde::Serialize;
 
 use super::memory_budget::RequestBudget;
+use super::off_the_runtime::off_the_runtime;
 use super::problem::Problem;
 
 /// Smaller answers are not counted.
@@ -19,11 +21,27 @@ const LARGE: usize = 64 * 1024;
 /// Size of the pieces in which an answer is sent.
 const PIECE: usize = 256 * 1024;
 
-/// Answers with this JSON, which was made within this budget.
+/// Answers with this as JSON. What it is made of was read within this budget.
 ///
 /// # Errors
 /// 429 or 503 if it needs more memory, and there is none after a wait.
-pub(crate) async fn answer(budget: RequestBudget, json: Vec<u8>) -> Result<Response, Problem> {
+pub(crate) async fn answer<T>(budget: RequestBudget, body: &T) -> Result<Response, Problem>
+where
+    T: Serialize + Sync,
+{
+    let write = || serde_json::to_vec(body).unwrap_or_default();
+    let json = off_the_runtime(budget.bytes(), write).await;
+    answer_written(budget, json).await
+}
+
+/// The same with JSON or another text that is written already.
+///
+/// # Errors
+/// As of [`answer`].
+pub(crate) async fn answer_written(
+    budget: RequestBudget,
+    json: Vec<u8>,
+) -> Result<Response, Problem> {
     let mut response = Response::new(Body::new(BudgetedBody::of(budget, json.into()).await?));
     let kind = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, kind);

@@ -12,6 +12,7 @@ use utoipa::IntoParams;
 use super::CLOUD_EVENTS;
 use crate::api::app::App;
 use crate::api::params::Params;
+use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{EventsPageBody, Time};
 
@@ -60,13 +61,15 @@ pub(in crate::api) async fn list_events(
     if !wanted.contains(CLOUD_EVENTS) {
         let events = page.events.iter().filter(seen).collect();
         let body = EventsPageBody { events, cursor };
-        return response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default())
-            .await;
+        return response_budget::answer(budget, &body).await;
     }
-    let events = page.events.iter().filter(seen);
-    let written: queuekit::Result<Vec<String>> = events.map(Event::to_cloud_event).collect();
-    let json = format!("[{}]", written?.join(","));
-    let mut response = response_budget::answer(budget, json.into_bytes()).await?;
+    let write = || {
+        let events = page.events.iter().filter(seen);
+        let written: queuekit::Result<Vec<String>> = events.map(Event::to_cloud_event).collect();
+        written.map(|written| format!("[{}]", written.join(",")))
+    };
+    let json = off_the_runtime(budget.bytes(), write).await?;
+    let mut response = response_budget::answer_written(budget, json.into_bytes()).await?;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(CLOUD_EVENTS));
     if let Some(cursor) = cursor.and_then(|cursor| HeaderValue::try_from(cursor).ok()) {

@@ -16,8 +16,9 @@ use utoipa::ToSchema;
 use crate::api::app::App;
 use crate::api::quota_charge::{QuotaCharge, with_quota};
 use crate::api::trace_context;
-use crate::web::json::{self, Raw};
+use crate::web::json::Raw;
 use crate::web::memory_budget::RequestBudget;
+use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::{Caller, EnqueueScope, Problem, Scope, response_budget};
 use crate::wire::{
     EnqueueBody, EnqueueOutcomesBody, JobForm, NewJobBody, one_of_schema, stored_job,
@@ -77,7 +78,7 @@ pub(crate) async fn enqueue(
     Raw(body, budget, _): Raw<EnqueueScope>,
 ) -> Result<Response, Problem> {
     let key = idempotency_key(&headers)?;
-    match json::off_the_runtime(&body, || EnqueueBody::read(&body))? {
+    match off_the_runtime(body.len(), || EnqueueBody::read(&body)).await? {
         EnqueueBody::One(mut job) => {
             job.adopt_key(key)?;
             let mut job = prepared(&caller, *job)?;
@@ -171,8 +172,7 @@ async fn one(
 
 /// Answers the outcome, and leaves out the job if there is no memory for it: the job is stored.
 async fn answer(mut body: EnqueuedBody<'_>, budget: RequestBudget) -> Response {
-    let json = serde_json::to_vec(&body).unwrap_or_default();
-    match response_budget::answer(budget, json).await {
+    match response_budget::answer(budget, &body).await {
         Ok(response) => response,
         Err(_) => {
             body.job = None;

@@ -72,7 +72,7 @@ pub(crate) async fn get_job(
     caller.need(Scope::Read)?;
     let budget = app.budget(&caller).await?;
     let job = app.job(&caller, id).await?;
-    response_budget::answer(budget, serde_json::to_vec(&job).unwrap_or_default()).await
+    response_budget::answer(budget, &job).await
 }
 
 /// Explains why a job is not running.
@@ -116,8 +116,7 @@ pub(in crate::api) async fn page(
     // It may be the id of a job that the key may not see.
     let up_to = page.examined.up_to().filter(|_| !caller.is_bound());
     let examined = ExaminedBody { jobs: page.examined.jobs(), up_to };
-    let json = serde_json::to_vec(&PageBody { jobs, cursor, examined }).unwrap_or_default();
-    response_budget::answer(budget, json).await
+    response_budget::answer(budget, &PageBody { jobs, cursor, examined }).await
 }
 
 fn reason(why: &Why) -> &'static str {

@@ -18,6 +18,7 @@ use queuekit::store::{Lease, Nack, NackKind, Reserved};
 use crate::api::app::App;
 use crate::web::Problem;
 use crate::web::memory_budget::RequestBudget;
+use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::response_budget::BudgetedBody;
 
 /// Leases that no client has yet. If dropped, they are released, without spending an attempt.
@@ -86,7 +87,8 @@ pub(super) async fn respond(
     budget: RequestBudget,
     write: impl FnOnce(&Reserved) -> Vec<u8>,
 ) -> Result<Response, Problem> {
-    let body = write(&undelivered.reserved);
+    let bytes = undelivered.sizes().sum();
+    let body = off_the_runtime(bytes, || write(&undelivered.reserved)).await;
     // The JSON is written, so the payloads are no longer needed.
     undelivered.reserved.leases = Vec::new();
     let body = BudgetedBody::of(budget, body.into()).await?;

@@ -43,7 +43,7 @@ pub(crate) async fn list_workers(
     let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
     let budget = app.budget(&caller).await?;
     let body = page_of_workers(&app, &caller, after, limit).await?;
-    response_budget::answer(budget, serde_json::to_vec(&body).unwrap_or_default()).await
+    response_budget::answer(budget, &body).await
 }
 
 /// A page of the workers that the caller may see. It ends only at such a worker, because `after`
