@@ -1,5 +1,6 @@
 //! Schedules as applications and operators use them.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::definition::Definition;
@@ -21,9 +22,18 @@ const TRIES: usize = 20;
 const LATEST: Timestamp = Timestamp::from_millis(253_402_300_799_999);
 
 /// The schedules of a store.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Scheduler<'a> {
     pub(super) backend: &'a dyn Backend,
+    may_change: Option<&'a MayChange<'a>>,
+}
+
+type MayChange<'a> = dyn Fn(&Schedule) -> bool + Send + Sync + 'a;
+
+impl fmt::Debug for Scheduler<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduler").field("backend", &self.backend).finish_non_exhaustive()
+    }
 }
 
 /// A schedule in a listing. An unreadable one does not hide the others.
@@ -49,7 +59,15 @@ pub struct SchedulePage {
 impl<'a> Scheduler<'a> {
     /// The schedules of this store. Every call returns `Unsupported` if the store keeps none.
     pub fn of(backend: &'a dyn Backend) -> Self {
-        Self { backend }
+        Self { backend, may_change: None }
+    }
+
+    /// The same schedules, of which calls change only those that this accepts. For others, also for
+    /// one that another process has just stored, they return `NotFound`, and for one that cannot be
+    /// read, `Corrupt`.
+    #[must_use]
+    pub fn changing_only(self, may_change: &'a MayChange<'a>) -> Self {
+        Self { may_change: Some(may_change), ..self }
     }
 
     pub(super) fn rows(&self) -> Result<&'a dyn Schedules> {
@@ -250,6 +268,15 @@ impl<'a> Scheduler<'a> {
         Ok(Found { now, schedule: row.as_ref().map(Schedule::from_row), row })
     }
 
+    /// Checks the very row that is then replaced.
+    fn check_may_change(&self, found: &Found, name: &ScheduleName) -> Result<()> {
+        match (self.may_change, &found.schedule) {
+            (Some(may_change), Some(Ok(schedule))) if !may_change(schedule) => Err(absent(name)),
+            (Some(_), Some(Err(error))) => Err(error.clone()),
+            _ => Ok(()),
+        }
+    }
+
     /// Reads the row, decides, and writes it. Starts again if another process has changed it
     /// meanwhile.
     async fn change<T>(
@@ -259,6 +286,7 @@ impl<'a> Scheduler<'a> {
     ) -> Result<T> {
         for _ in 0..TRIES {
             let found = self.find(name).await?;
+            self.check_may_change(&found, name)?;
             let (edit, answer) = decide(&found)?;
             let change = match edit {
                 Edit::Keep => return Ok(answer),
@@ -286,6 +314,11 @@ enum Edit {
     Remove,
 }
 
+fn absent(name: &ScheduleName) -> Error {
+    let message = "there is no schedule of this name; declare it first";
+    Error::new(ErrorKind::NotFound, message).on(name)
+}
+
 /// The row of a name.
 struct Found {
     now: Timestamp,
@@ -295,11 +328,7 @@ struct Found {
 
 impl Found {
     fn present(&self, name: &ScheduleName) -> Result<Schedule> {
-        let absent = || {
-            let message = "there is no schedule of this name; declare it first";
-            Error::new(ErrorKind::NotFound, message).on(name)
-        };
-        self.schedule.clone().ok_or_else(absent)?
+        self.schedule.clone().ok_or_else(|| absent(name))?
     }
 
     /// The schedule with a new definition. Its history and its pause stay.

@@ -12,10 +12,12 @@ use queuekit::store::backend::AnswerBytes;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::answer_memory::BUDGET_BYTES;
 use super::app::App;
 use super::audit::audited;
 use super::params::{Named, Params};
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
+use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, Json, ManageScope, Problem, Scope, response_budget};
 use crate::wire::{
     NewScheduleBody, NextRunsBody, ScheduleBody, ScheduleRunBody, SchedulesBody, Time,
@@ -102,7 +104,7 @@ pub(super) async fn get_schedule(
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     let budget = app.budget(&caller).await?;
-    let (_, schedule) = found(&app, &caller, Scope::Read, &name).await?;
+    let schedule = found(&app, &caller, Scope::Read, &name).await?;
     let body = ScheduleBody::of(ScheduleEntry { name, schedule: Ok(schedule) }, true);
     response_budget::answer(budget, &body).await
 }
@@ -124,9 +126,10 @@ pub(super) async fn put_schedule(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<ScheduleName>,
-    Json(body, ..): Json<ManageScope, NewScheduleBody>,
-) -> Result<(StatusCode, Answer<ScheduleBody>), Problem> {
+    Json(body, mut budget, _): Json<ManageScope, NewScheduleBody>,
+) -> Result<Response, Problem> {
     caller.need(Scope::Manage)?;
+    budget.wait_for(BUDGET_BYTES).await?;
     let paused = body.paused;
     // To find out that a cron expression matches no time may take a while.
     let definition = tokio::task::block_in_place(|| body.build(&name))?;
@@ -135,8 +138,9 @@ pub(super) async fn put_schedule(
     let target = format!("schedule {name}");
     let (is_new, schedule) = audited(&app, &caller, "put", target, putting).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-    let entry = ScheduleEntry { name, schedule: Ok(schedule) };
-    Ok((status, Answer(ScheduleBody::of(entry, caller.has(Scope::Read)))))
+    let mut response = answer(budget, &caller, name, schedule).await?;
+    *response.status_mut() = status;
+    Ok(response)
 }
 
 /// Deletes a schedule; jobs that it has enqueued stay.
@@ -157,11 +161,12 @@ pub(super) async fn delete_schedule(
     let (here, asking, target) = (app.clone(), caller.clone(), format!("schedule {name}"));
     let removing = async move {
         let _turn = app.limits().schedules.turns.of(&name).await;
+        let may_change = seen_by(&asking);
         // An unreadable schedule can be deleted only with a key that is not restricted.
         if asking.is_bound() {
             found(&app, &asking, Scope::Manage, &name).await?;
         }
-        let removed = match app.client().schedules().delete(&name).await? {
+        let removed = match scheduler(&app, &asking, &may_change).delete(&name).await? {
             true => Ok(StatusCode::NO_CONTENT),
             false => Err(Problem::not_found("schedule")),
         };
@@ -184,7 +189,7 @@ pub(super) async fn pause_schedule(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<ScheduleName>,
-) -> Result<Answer<ScheduleBody>, Problem> {
+) -> Result<Response, Problem> {
     turn(&app, &caller, name, true).await
 }
 
@@ -201,7 +206,7 @@ pub(super) async fn resume_schedule(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<ScheduleName>,
-) -> Result<Answer<ScheduleBody>, Problem> {
+) -> Result<Response, Problem> {
     turn(&app, &caller, name, false).await
 }
 
@@ -222,14 +227,15 @@ pub(super) async fn run_schedule(
     caller: Caller,
     Named(name): Named<ScheduleName>,
 ) -> Result<(StatusCode, Answer<ScheduleRunBody>), Problem> {
-    let (_, schedule) = found(&app, &caller, Scope::Manage, &name).await?;
+    let schedule = found(&app, &caller, Scope::Manage, &name).await?;
     let queue = schedule.definition.job().queue();
     let new_queue = QuotaCharge::admit(&app, &caller, std::iter::once(queue)).await?;
     let (here, asking, target) = (app.clone(), caller.clone(), format!("schedule {name}"));
     let running = async move {
         let _turn = app.limits().schedules.turns.of(&name).await;
-        let (scheduler, _) = found(&app, &asking, Scope::Manage, &name).await?;
-        Ok::<_, Problem>(scheduler.run_now(&name).await?)
+        let may_change = seen_by(&asking);
+        found(&app, &asking, Scope::Manage, &name).await?;
+        Ok::<_, Problem>(scheduler(&app, &asking, &may_change).run_now(&name).await?)
     };
     let audited = async move { audited(&here, &caller, "run", target, running).await };
     let id = with_quota(new_queue, audited).await?;
@@ -255,8 +261,9 @@ pub(super) async fn next_runs(
     if !(1..=100).contains(&count) {
         return Err(Problem::invalid("count", "count must be 1..=100"));
     }
-    let (scheduler, _) = found(&app, &caller, Scope::Read, &name).await?;
-    let next = scheduler.upcoming(&name, count).await?.into_iter().map(Time).collect();
+    found(&app, &caller, Scope::Read, &name).await?;
+    let next = app.client().schedules().upcoming(&name, count).await?;
+    let next = next.into_iter().map(Time).collect();
     Ok(Answer(NextRunsBody { next }))
 }
 
@@ -265,42 +272,66 @@ async fn turn(
     caller: &Caller,
     name: ScheduleName,
     paused: bool,
-) -> Result<Answer<ScheduleBody>, Problem> {
+) -> Result<Response, Problem> {
+    caller.need(Scope::Manage)?;
+    let budget = app.budget(caller).await?;
     let (here, asking, turned) = (app.clone(), caller.clone(), name.clone());
     let turning = async move {
         let _turn = here.limits().schedules.turns.of(&turned).await;
-        let (scheduler, _) = found(&here, &asking, Scope::Manage, &turned).await?;
-        let name = turned.clone();
+        let may_change = seen_by(&asking);
+        found(&here, &asking, Scope::Manage, &turned).await?;
+        let scheduler = scheduler(&here, &asking, &may_change);
         if paused {
-            scheduler.pause(&name).await?
+            scheduler.pause(&turned).await?
         } else {
-            scheduler.resume(&name).await?
+            scheduler.resume(&turned).await?
         }
-        scheduler.get(&name).await?.ok_or_else(|| Problem::not_found("schedule"))
+        found(&here, &asking, Scope::Manage, &turned).await
     };
     let (action, target) = (if paused { "pause" } else { "resume" }, format!("schedule {name}"));
     let schedule = audited(app, caller, action, target, turning).await?;
-    let entry = ScheduleEntry { name, schedule: Ok(schedule) };
-    Ok(Answer(ScheduleBody::of(entry, caller.has(Scope::Read))))
+    answer(budget, caller, name, schedule).await
 }
 
-async fn found<'a>(
-    app: &'a App,
+async fn answer(
+    budget: RequestBudget,
+    caller: &Caller,
+    name: ScheduleName,
+    schedule: Schedule,
+) -> Result<Response, Problem> {
+    let entry = ScheduleEntry { name, schedule: Ok(schedule) };
+    let body = ScheduleBody::of(entry, caller.has(Scope::Read));
+    response_budget::answer(budget, &body).await
+}
+
+async fn found(
+    app: &App,
     caller: &Caller,
     scope: Scope,
     name: &ScheduleName,
-) -> Result<(Scheduler<'a>, Schedule), Problem> {
+) -> Result<Schedule, Problem> {
     caller.need(scope)?;
-    let scheduler = app.client().schedules();
-    let schedule = scheduler.get(name).await?.filter(|found| {
-        let job = found.definition.job();
-        caller.sees_queue(job.queue().as_str()) && caller.sees_kind(job.kind().as_str())
-    });
-    Ok((scheduler, schedule.ok_or_else(|| Problem::not_found("schedule"))?))
+    let schedule = app.client().schedules().get(name).await?.filter(seen_by(caller));
+    schedule.ok_or_else(|| Problem::not_found("schedule"))
 }
 
-/// Checks the key against the schedule of this name, if there is one. Call it while nobody can
-/// replace the schedule.
+/// The schedules for changes by this caller. The store is not told who may change what, so the very
+/// row that a change replaces is checked: another server may have stored it just now.
+fn scheduler<'a>(
+    app: &'a App,
+    caller: &Caller,
+    may_change: &'a (dyn Fn(&Schedule) -> bool + Send + Sync + 'a),
+) -> Scheduler<'a> {
+    let scheduler = app.client().schedules();
+    if caller.is_bound() { scheduler.changing_only(may_change) } else { scheduler }
+}
+
+fn seen_by(caller: &Caller) -> impl Fn(&Schedule) -> bool + Send + Sync {
+    |schedule| target(caller, &schedule.definition).is_ok()
+}
+
+/// Checks the key against the schedule of this name, if there is one: the answer to a change that
+/// is refused.
 async fn need_own(app: &App, caller: &Caller, name: &ScheduleName) -> Result<(), Problem> {
     if caller.is_bound()
         && let Some(old) = app.client().schedules().get(name).await?

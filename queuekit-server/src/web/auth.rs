@@ -278,6 +278,17 @@ pub(crate) mod tests {
     pub(crate) fn caller_of(id: &str, per_second: u32) -> Caller {
         let mut key = NewKey::draw(id, vec![Scope::Work]).unwrap();
         key.entry.per_second = NonZeroU32::new(per_second);
+        holder(key)
+    }
+
+    /// The holder of a new key for queues of these names.
+    pub(crate) fn caller_for(queues: &str, scope: Scope) -> Caller {
+        let mut key = NewKey::draw("k", vec![scope]).unwrap();
+        key.entry.queues = vec![queues.parse().unwrap()];
+        holder(key)
+    }
+
+    fn holder(key: NewKey) -> Caller {
         let sent = format!("Bearer {}", key.secret);
         let request = Request::builder().header("authorization", sent).body(()).unwrap();
         Caller::of(&Keys::new(vec![key.entry], None), false, &request.into_parts().0).unwrap()

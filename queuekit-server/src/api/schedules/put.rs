@@ -6,7 +6,7 @@ use queuekit::queues::QueuePatch;
 use queuekit::schedules::{Definition, Schedule};
 use queuekit::{ErrorKind, QueueName};
 
-use super::{need_own, rate};
+use super::{need_own, rate, scheduler, seen_by};
 use crate::api::app::App;
 use crate::api::quota_charge::{QuotaCharge, run_to_end, with_quota};
 use crate::web::{Caller, Problem};
@@ -34,20 +34,28 @@ pub(super) async fn put(
         with_quota(Some(new_queue), create(app.clone(), queue.clone())).await?;
     }
     let putting = async move {
-        let (scheduler, name) = (app.client().schedules(), definition.name());
+        let (may_change, name) = (seen_by(&caller), definition.name());
+        let scheduler = scheduler(&app, &caller, &may_change);
         let put = scheduler.put(&definition).await;
         let is_refused = |error: &queuekit::Error| *error.kind() != ErrorKind::Indeterminate;
         if !put.as_ref().is_err_and(is_refused) {
             rate.keep();
         }
-        let is_new = put?;
+        let is_new = match put {
+            // Another server has just stored one that the key is not for.
+            Err(error) if *error.kind() == ErrorKind::NotFound => {
+                need_own(&app, &caller, name).await?;
+                return Err(error.into());
+            }
+            put => put?,
+        };
         match paused {
             Some(true) => scheduler.pause(name).await?,
             Some(false) => scheduler.resume(name).await?,
             None => {}
         }
-        let schedule = scheduler.get(name).await?.ok_or_else(|| Problem::not_found("schedule"))?;
-        Ok((is_new, schedule))
+        let stored = scheduler.get(name).await?.filter(seen_by(&caller));
+        Ok((is_new, stored.ok_or_else(|| Problem::not_found("schedule"))?))
     };
     let counted = async move {
         let _turn = turn;
@@ -64,11 +72,12 @@ async fn create(app: App, queue: QueueName) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::time::Duration;
 
+    use axum::extract::State;
     use queuekit::memory::MemoryStore;
-    use queuekit::schedules::{ScheduleDraft, Timing};
+    use queuekit::schedules::{ScheduleDraft, ScheduleName, Scheduler, Timing};
     use queuekit::store::Backend;
     use queuekit::store::capability::{ScheduleChange, ScheduleChanged};
     use queuekit::{Client, JobDraft};
@@ -76,9 +85,12 @@ mod tests {
     use tokio::sync::Semaphore;
     use tokio_util::sync::CancellationToken;
 
+    use super::super::{delete_schedule, pause_schedule, run_schedule};
     use super::*;
+    use crate::api::params::Named;
     use crate::config::{HttpFlags, Sources};
-    use crate::web::auth::tests::caller_of;
+    use crate::web::Scope;
+    use crate::web::auth::tests::{caller_for, caller_of};
     use crate::web::limits::LiveLimits;
 
     /// The first change waits for a permit before it is stored.
@@ -107,12 +119,68 @@ mod tests {
         }
     }
 
+    /// Another server, which stores a schedule under the same name just before a change.
+    #[derive(Debug)]
+    struct Rival {
+        inner: Arc<dyn Backend>,
+        is_next: AtomicBool,
+    }
+
+    #[queuekit::store::async_trait]
+    impl Layer for Rival {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn change_schedule(
+            &self,
+            change: &ScheduleChange,
+        ) -> queuekit::Result<ScheduleChanged> {
+            if self.is_next.swap(false, Ordering::SeqCst) {
+                Scheduler::of(&*self.inner).put(daily("other")).await?;
+            }
+            let schedules = self.inner.capabilities().schedules.expect("memory has schedules");
+            schedules.change_schedule(change).await
+        }
+    }
+
+    fn daily(queue: &str) -> ScheduleDraft {
+        let job = JobDraft::new("t", "null").queue(queue);
+        ScheduleDraft::every("s", Duration::from_secs(86_400), job)
+    }
+
     fn app(gate: &Arc<Semaphore>) -> App {
         let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
-        let store = SlowFirst { inner, changes: AtomicUsize::new(0), gate: Arc::clone(gate) };
+        on(SlowFirst { inner, changes: AtomicUsize::new(0), gate: Arc::clone(gate) })
+    }
+
+    fn on(store: impl Layer) -> App {
         let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
         let limits = LiveLimits::new(&options.limits);
         App::new(Client::new(Wrapped(store)), options.keys, limits, CancellationToken::new())
+    }
+
+    /// Guard: the row that a change replaces is checked, and not only one that was read before.
+    #[tokio::test]
+    async fn s11_a_schedule_that_another_server_has_just_stored_is_not_changed() {
+        for action in ["put", "pause", "delete", "run"] {
+            let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+            Scheduler::of(&*inner).put(daily("own")).await.unwrap();
+            let app = on(Rival { inner: Arc::clone(&inner), is_next: AtomicBool::new(true) });
+            let caller = caller_for("own", Scope::Manage);
+            let (state, name) = (State(app.clone()), Named(ScheduleName::new("s").unwrap()));
+            let refused = match action {
+                "put" => put(app, caller, daily("own").build().unwrap(), None).await.err(),
+                "pause" => pause_schedule(state, caller, name).await.err(),
+                "delete" => delete_schedule(state, caller, name).await.err(),
+                _ => run_schedule(state, caller, name).await.err(),
+            };
+            let wanted = if action == "put" { "forbidden" } else { "not_found" };
+            assert_eq!(refused.map(|problem| problem.kind()), Some(wanted), "{action}");
+            let stored = Scheduler::of(&*inner).get("s").await.unwrap().expect("it is there");
+            assert_eq!(stored.definition, daily("other").build().unwrap(), "{action}");
+            assert!(!stored.paused && stored.enqueued == 0, "{action}");
+        }
     }
 
     async fn put_every(app: App, caller: Caller, every: Duration) -> bool {

@@ -125,21 +125,28 @@ fn s6_large_jobs_after_small_ones_take_no_more_memory_than_their_key_has() {
     }
 }
 
-/// Guard: a bulk action takes memory before it reads jobs.
+/// Guard: bulk actions and changes of schedules take memory before they read jobs and schedules.
 #[test]
-fn s6_a_bulk_action_is_refused_if_its_key_has_no_memory_left() {
+fn s6_bulk_actions_and_schedules_are_refused_if_their_key_has_no_memory_left() {
     let server = guarded_with("[limits]\nmax_body_bytes = 1048576\nmax_buffered_bytes = 16777216");
-    let bulk = |key: &str| {
-        let body = json!({"action": "retry", "dry_run": true, "filter": {"all": true}});
-        by(&server, key, "POST", "/v1/jobs/bulk").json(&body)
-    };
-    bulk("admin").expect(200);
+    let ask = |method, path: &str, body: Value| by(&server, "admin", method, path).json(&body);
+    let filter = json!({"action": "retry", "dry_run": true, "filter": {"all": true}});
+    let bulk = || ask("POST", "/v1/jobs/bulk", filter.clone());
+    let schedule = json!({"every_ms": 86_400_000, "job": {"kind": "t"}});
+    let put = || ask("PUT", "/v1/schedules/s", schedule.clone());
+    let pause = || by(&server, "admin", "POST", "/v1/schedules/s/pause").send();
+    bulk().expect(200);
+    put().expect(201);
     // Three quarters of what one key may have.
     let post = ("POST", "/v1/jobs");
     let _bodies: Vec<_> = (0..3).map(|_| begun(&server, "admin", post, MIB, MIB - 1)).collect();
     // The server may read them after it answers what is asked meanwhile.
-    let refused = || Some(bulk("admin")).filter(|reply| reply.status == 429);
+    let refused = || Some(bulk()).filter(|reply| reply.status == 429);
     until("a bulk action is refused", Duration::from_secs(30), refused);
+    put().expect(429);
+    pause().expect(429);
+    let stored = by(&server, "reader", "GET", "/v1/schedules/s").send().expect(200).value();
+    assert_eq!(stored["paused"], false);
 }
 
 /// The head of whichever answer comes first. The server answers each in the end: a body that does
