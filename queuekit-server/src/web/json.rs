@@ -134,7 +134,12 @@ where
         need_json(&parts.headers)?;
         let body_reader = state.as_ref();
         let budget = RequestBudget::of(&body_reader.0.memory, &caller, To::SETTLES);
-        let (bytes, budget) = body_reader.read(&parts.headers, body, budget).await?;
+        let reading = body_reader.read(&parts.headers, body, budget);
+        let (bytes, budget) = tokio::select! {
+            biased;
+            () = caller.ended() => return Err(Problem::key_ended()),
+            read = reading => read?,
+        };
         if off_the_runtime(bytes.len(), || json_depth(&bytes)).await > JSON_DEPTH {
             let detail = format!("the JSON is nested more than {JSON_DEPTH} levels deep");
             return Err(Problem::bad_request(detail));

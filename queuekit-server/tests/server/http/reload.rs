@@ -91,6 +91,44 @@ fn s2_keys_are_read_again_and_a_stream_ends_with_its_key() {
     assert_eq!(statuses, [200, 401, 200]);
 }
 
+/// Guard: a job would be stored for a key that was revoked before the whole of it had come.
+#[test]
+fn s2_a_body_that_arrives_after_its_key_was_removed_is_refused() {
+    let store = Store::of("memory").unwrap();
+    let file = store.directory.path().join("queuekit.toml");
+    let may = |id: &str| lines(id).replace("read", "admin");
+    fs::write(&file, may("stays") + &may("goes")).unwrap();
+    let server = Server::start(store, &[]);
+    let body = r#"{"kind":"t"}"#;
+    let head = format!("POST /v1/jobs HTTP/1.1\r\nHost: a\r\nContent-Length: {}", body.len());
+    let post = |id: &str| {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let key = format!("Authorization: Bearer {}", secret(id));
+        let json = "Content-Type: application/json";
+        write!(stream, "{head}\r\n{json}\r\n{key}\r\n\r\n{{").unwrap();
+        stream
+    };
+    let mut streams = ["goes", "stays"].map(post);
+    // Both are admitted once the key has been used.
+    let used = |id: &str| {
+        let keys = server.get("/v1/keys").key(&secret("stays")).send().expect(200).value();
+        let mut keys = keys["keys"].as_array().unwrap().iter();
+        keys.any(|key| key["id"] == *id && key["last_used"].is_string())
+    };
+    assert!(soon(|| used("goes")));
+    fs::write(&file, may("stays")).unwrap();
+    hang_up(server.pid());
+    server.logged(&["SIGHUP", "were read again"]);
+    let statuses = streams.each_mut().map(|stream| {
+        // The server may have answered and closed the connection.
+        let _ = stream.write_all(&body.as_bytes()[1..]);
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        line.get(9..12).map(str::to_owned)
+    });
+    assert_eq!(statuses.map(Option::unwrap_or_default), ["401", "201"]);
+}
+
 /// Guard: a job would be leased to a key that was revoked a minute ago.
 #[test]
 fn s2_a_reserve_that_waits_ends_with_its_key() {
