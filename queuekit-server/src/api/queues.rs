@@ -171,7 +171,9 @@ pub(super) async fn remove_queue(
 }
 
 /// A page of the queues that the caller may see. It ends only at such a queue, because `after`
-/// names it. The store is not asked for queues that the caller's key cannot be for.
+/// names it. The store is not asked for queues that the caller's key cannot be for. With a pattern
+/// such as `*.mail`, that may be any queue: the store is asked for more of them each time, and each
+/// time after the first counts towards the key's `per_second`.
 async fn page_of_queues(
     app: &App,
     caller: &Caller,
@@ -180,8 +182,9 @@ async fn page_of_queues(
 ) -> Result<QueuesBody, Problem> {
     let mut queues: Vec<Queue> = Vec::new();
     let last = |queues: &[Queue]| queues.last().map(|last| last.name.clone());
+    let mut at_once = limit;
     while let Some(from) = caller.next_seen(after) {
-        let page = app.store().list_queues(from.as_ref(), limit).await?;
+        let page = app.store().list_queues(from.as_ref(), at_once).await?;
         for queue in page.queues {
             if !caller.sees_queue(queue.name.as_str()) {
                 continue;
@@ -201,6 +204,8 @@ async fn page_of_queues(
         if after.is_none() {
             break;
         }
+        caller.owe(1);
+        at_once = PageSize::new((2 * at_once.get()).min(PageSize::MAX.get()))?;
     }
     Ok(QueuesBody { queues, after: None })
 }
@@ -236,13 +241,75 @@ fn admit(caller: &Caller, name: &QueueName) -> Result<(), Problem> {
 mod tests {
     use std::sync::Arc;
 
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use queuekit::memory::{MemoryStore, Operation, When};
+    use queuekit::queues::QueuePage;
+    use queuekit::store::Backend;
     use queuekit::{Client, JobDraft};
+    use queuekit_conformance::{Layer, Wrapped};
     use tokio_util::sync::CancellationToken;
 
     use super::*;
     use crate::config::{HttpFlags, Sources};
+    use crate::web::auth::tests::caller_for;
     use crate::web::limits::LiveLimits;
+
+    /// Counts the pages that are read.
+    #[derive(Debug)]
+    struct Counting {
+        inner: Arc<dyn Backend>,
+        pages: Arc<AtomicUsize>,
+    }
+
+    #[queuekit::store::async_trait]
+    impl Layer for Counting {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn list_queues(
+            &self,
+            after: Option<&QueueName>,
+            limit: PageSize,
+        ) -> queuekit::Result<QueuePage> {
+            self.pages.fetch_add(1, Ordering::Relaxed);
+            self.inner.list_queues(after, limit).await
+        }
+    }
+
+    #[tokio::test]
+    async fn s6_a_key_for_few_of_many_queues_has_the_store_asked_few_times() {
+        let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let admin = inner.capabilities().admin.expect("memory has administration");
+        for queue in 0..3000 {
+            let name = QueueName::new(format!("q{queue:04}.{}", queue % 1000)).unwrap();
+            admin.configure(&name, &QueuePatch::default()).await.unwrap();
+        }
+        let pages = Arc::new(AtomicUsize::new(0));
+        let store = Counting { inner: Arc::clone(&inner), pages: Arc::clone(&pages) };
+        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let limits = LiveLimits::new(&options.limits);
+        let client = Client::new(Wrapped(store));
+        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let caller = caller_for("*.999", Scope::Read);
+        let one = PageSize::new(1).unwrap();
+        let mut found = Vec::new();
+        loop {
+            let after = found.last().cloned();
+            let page = page_of_queues(&app, &caller, after, one).await.unwrap();
+            found.extend(page.queues.into_iter().map(|queue| queue.name));
+            let asked = pages.swap(0, Ordering::Relaxed);
+            assert!(asked <= 13, "{asked} times for one queue");
+            if page.after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(
+            found.iter().map(QueueName::as_str).collect::<Vec<_>>(),
+            ["q0999.999", "q1999.999", "q2999.999"]
+        );
+    }
 
     #[tokio::test]
     async fn s6_who_asks_for_one_queue_has_no_others_looked_at() {
