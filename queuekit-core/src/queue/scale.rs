@@ -113,16 +113,9 @@ mod tests {
     }
 
     fn worker(queue: &str, slots: u32) -> WorkerInfo {
-        let beat = Beat {
-            id: WorkerId::new("w").unwrap(),
-            name: String::new(),
-            queues: Served::first([QueueName::new(queue).unwrap()]),
-            kinds: Served::first([]),
-            slots,
-            running: 0,
-            ttl: LeaseTtl::default().into(),
-        };
-        WorkerInfo { beat, age: Duration::ZERO }
+        let (id, queues) = (WorkerId::new("w").unwrap(), [QueueName::new(queue).unwrap()]);
+        let beat = Beat::new(id, Served::first(queues), Served::first([]), LeaseTtl::default());
+        WorkerInfo::new(Beat { slots, ..beat }, Duration::ZERO)
     }
 
     #[test]

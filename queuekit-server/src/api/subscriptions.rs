@@ -57,6 +57,8 @@ pub(super) async fn get_subscription(
     let consumers = admitted(&app, &caller, Scope::Read, &consumer)?;
     let found = consumers.get(&consumer).await?;
     let found = found.ok_or_else(|| Problem::not_found("subscription"))?;
+    // They are made of the deliveries that ended last, payloads included.
+    let _budget = app.budget(&caller).await?;
     let stats = consumers.stats(&consumer).await?;
     Ok(Answer(SubscriptionBody::of(&found, Some(stats))))
 }
@@ -166,9 +168,12 @@ pub(super) async fn replay(
 ) -> Result<Answer<ReplayedBody>, Problem> {
     admitted(&app, &caller, Scope::Manage, &consumer)?;
     let replay = body.build(consumer)?;
+    let budget = app.budget(&caller).await?;
     let (here, by) = (app.clone(), caller.clone());
     let target = format!("subscription {}", replay.consumer);
     let replaying = async move {
+        // The step goes on when its client leaves.
+        let _budget = budget;
         let report = app.client().consumers().replay(&replay).await?;
         by.owe(report.delivered);
         Ok(report)

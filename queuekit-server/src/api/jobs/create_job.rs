@@ -87,6 +87,6 @@ pub(crate) async fn create_job(
         let status = Some(JobState::Pending);
         return Ok((StatusCode::CREATED, Answer(CreatedBody { job_id, status })));
     }
-    let status = found(&app, &caller, job_id).await.map(|job| job.state);
+    let status = found(&app, &caller, job_id).await.map(|(job, _)| job.state);
     Ok((StatusCode::OK, Answer(CreatedBody { job_id, status })))
 }

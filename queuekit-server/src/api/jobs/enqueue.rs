@@ -122,10 +122,12 @@ pub(super) async fn stored(
     }
 }
 
-/// The job that a duplicate refers to. It may be removed already, or have a kind that the caller is
-/// not for: an idempotency key is of the queue.
-pub(super) async fn found(app: &App, caller: &Caller, id: JobId) -> Option<Job> {
-    app.job(caller, id).await.ok()
+/// The job that a duplicate refers to, and its memory. It may be removed already, or have a kind
+/// that the caller is not for: an idempotency key is of the queue. Without memory for it, the answer
+/// does without it.
+pub(super) async fn found(app: &App, caller: &Caller, id: JobId) -> Option<(Job, RequestBudget)> {
+    let budget = app.budget(caller).await.ok()?;
+    Some((app.job(caller, id).await.ok()?, budget))
 }
 
 /// The idempotency key in the header, if there is one.
@@ -160,11 +162,12 @@ async fn one(
         return Ok(response);
     }
     let found = found(app, caller, id).await;
-    let readable = found.as_ref().filter(|_| caller.has(Scope::Read));
+    let found = found.as_ref().map(|(job, _)| job);
+    let readable = found.filter(|_| caller.has(Scope::Read));
     let body = EnqueuedBody {
         id,
         outcome: "duplicate",
-        status: found.as_ref().map(|job| job.status),
+        status: found.map(|job| job.status),
         job: readable.map(Cow::Borrowed),
     };
     Ok(answer(body, budget).await)

@@ -125,9 +125,9 @@ fn s6_large_jobs_after_small_ones_take_no_more_memory_than_their_key_has() {
     }
 }
 
-/// Guard: bulk actions and changes of schedules take memory before they read jobs and schedules.
+/// Guard: what reads jobs, schedules or events takes memory first.
 #[test]
-fn s6_bulk_actions_and_schedules_are_refused_if_their_key_has_no_memory_left() {
+fn s6_what_reads_the_store_is_refused_if_its_key_has_no_memory_left() {
     let server = guarded_with("[limits]\nmax_body_bytes = 1048576\nmax_buffered_bytes = 16777216");
     let ask = |method, path: &str, body: Value| by(&server, "admin", method, path).json(&body);
     let filter = json!({"action": "retry", "dry_run": true, "filter": {"all": true}});
@@ -135,8 +135,17 @@ fn s6_bulk_actions_and_schedules_are_refused_if_their_key_has_no_memory_left() {
     let schedule = json!({"every_ms": 86_400_000, "job": {"kind": "t"}});
     let put = || ask("PUT", "/v1/schedules/s", schedule.clone());
     let pause = || by(&server, "admin", "POST", "/v1/schedules/s/pause").send();
+    let figures = || by(&server, "admin", "GET", "/v1/subscriptions/c").send();
+    let replay = || ask("POST", "/v1/subscriptions/c/replay", json!({"from": "beginning"}));
+    let job = json!({"kind": "t", "idempotency_key": "u"});
+    let enqueue = || ask("POST", "/v1/jobs", job.clone());
     bulk().expect(200);
     put().expect(201);
+    ask("PUT", "/v1/subscriptions/c", json!({"events": "*"})).expect(201);
+    figures().expect(200);
+    replay().expect(200);
+    enqueue().expect(201);
+    assert_eq!(enqueue().expect(200).value()["status"], "ready");
     // Three quarters of what one key may have.
     let post = ("POST", "/v1/jobs");
     let _bodies: Vec<_> = (0..3).map(|_| begun(&server, "admin", post, MIB, MIB - 1)).collect();
@@ -145,6 +154,9 @@ fn s6_bulk_actions_and_schedules_are_refused_if_their_key_has_no_memory_left() {
     until("a bulk action is refused", Duration::from_secs(30), refused);
     put().expect(429);
     pause().expect(429);
+    figures().expect(429);
+    replay().expect(429);
+    assert_eq!(enqueue().expect(200).value()["status"], Value::Null, "known, but not read");
     let stored = by(&server, "reader", "GET", "/v1/schedules/s").send().expect(200).value();
     assert_eq!(stored["paused"], false);
 }
