@@ -123,8 +123,8 @@ pub(super) async fn stored(
 }
 
 /// The job that a duplicate refers to, and its memory. It may be removed already, or have a kind
-/// that the caller is not for: an idempotency key is of the queue. Without memory for it, the answer
-/// does without it.
+/// that the caller is not for: an idempotency key is of the queue. None also if there is no memory
+/// for it.
 pub(super) async fn found(app: &App, caller: &Caller, id: JobId) -> Option<(Job, RequestBudget)> {
     let budget = app.budget(caller).await.ok()?;
     Some((app.job(caller, id).await.ok()?, budget))
