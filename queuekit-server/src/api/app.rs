@@ -215,7 +215,6 @@ impl App {
     /// 404 if the caller may not see it.
     pub(crate) async fn need_job(&self, caller: &Caller, id: JobId) -> Result<(), Problem> {
         if caller.is_bound() {
-            let _budget = self.budget(caller).await?;
             self.job(caller, id).await?;
         }
         Ok(())

@@ -14,6 +14,7 @@ use queuekit::events::{
 };
 use tokio::sync::OwnedMutexGuard;
 
+use super::answer_memory::BUDGET_BYTES;
 use super::app::App;
 use super::audit::audited;
 use super::params::Named;
@@ -164,11 +165,11 @@ pub(super) async fn replay(
     State(app): State<App>,
     caller: Caller,
     Named(consumer): Named<ConsumerName>,
-    Json(body, ..): Json<ManageScope, ReplayBody>,
+    Json(body, mut budget, _): Json<ManageScope, ReplayBody>,
 ) -> Result<Answer<ReplayedBody>, Problem> {
     admitted(&app, &caller, Scope::Manage, &consumer)?;
     let replay = body.build(consumer)?;
-    let budget = app.budget(&caller).await?;
+    budget.wait_for(BUDGET_BYTES).await?;
     let (here, by) = (app.clone(), caller.clone());
     let target = format!("subscription {}", replay.consumer);
     let replaying = async move {

@@ -45,6 +45,7 @@ pub(crate) struct WorkerBody {
     #[serde(default)]
     pub(crate) host: String,
     /// The number of its process.
+    #[schema(format = Int64, maximum = 4_294_967_295_u64)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pid: Option<u32>,
     /// The version of its library; empty if it does not tell.

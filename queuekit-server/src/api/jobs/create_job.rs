@@ -66,7 +66,7 @@ pub(crate) async fn create_job(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Json(body, ..): Json<EnqueueScope, CreateJobBody>,
+    Json(body, mut budget, _): Json<EnqueueScope, CreateJobBody>,
 ) -> Result<(StatusCode, Answer<CreatedBody>), Problem> {
     if body.max_retries.is_some_and(|retries| retries > MAX_RETRIES) {
         let detail = format!("max_retries must be at most {MAX_RETRIES}");
@@ -87,6 +87,6 @@ pub(crate) async fn create_job(
         let status = Some(JobState::Pending);
         return Ok((StatusCode::CREATED, Answer(CreatedBody { job_id, status })));
     }
-    let status = found(&app, &caller, job_id).await.map(|(job, _)| job.state);
+    let status = found(&app, &caller, job_id, &mut budget).await.map(|job| job.state);
     Ok((StatusCode::OK, Answer(CreatedBody { job_id, status })))
 }

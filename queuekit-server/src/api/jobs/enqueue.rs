@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use crate::api::answer_memory::BUDGET_BYTES;
 use crate::api::app::App;
 use crate::api::quota_charge::{QuotaCharge, with_quota};
 use crate::api::trace_context;
@@ -122,12 +123,16 @@ pub(super) async fn stored(
     }
 }
 
-/// The job that a duplicate refers to, and its memory. It may be removed already, or have a kind
-/// that the caller is not for: an idempotency key is of the queue. None also if there is no memory
-/// for it.
-pub(super) async fn found(app: &App, caller: &Caller, id: JobId) -> Option<(Job, RequestBudget)> {
-    let budget = app.budget(caller).await.ok()?;
-    Some((app.job(caller, id).await.ok()?, budget))
+/// The job that a duplicate refers to, if there is memory for it. It may be removed already, or have
+/// a kind that the caller is not for: an idempotency key is of the queue.
+pub(super) async fn found(
+    app: &App,
+    caller: &Caller,
+    id: JobId,
+    budget: &mut RequestBudget,
+) -> Option<Job> {
+    budget.wait_for(BUDGET_BYTES).await.ok()?;
+    app.job(caller, id).await.ok()
 }
 
 /// The idempotency key in the header, if there is one.
@@ -151,7 +156,7 @@ async fn one(
     app: &App,
     caller: &Caller,
     job: NewJob,
-    budget: RequestBudget,
+    mut budget: RequestBudget,
 ) -> Result<Response, Problem> {
     let (id, created) = stored(app, caller, job.clone()).await?;
     if created {
@@ -161,13 +166,12 @@ async fn one(
         *response.status_mut() = StatusCode::CREATED;
         return Ok(response);
     }
-    let found = found(app, caller, id).await;
-    let found = found.as_ref().map(|(job, _)| job);
-    let readable = found.filter(|_| caller.has(Scope::Read));
+    let found = found(app, caller, id, &mut budget).await;
+    let readable = found.as_ref().filter(|_| caller.has(Scope::Read));
     let body = EnqueuedBody {
         id,
         outcome: "duplicate",
-        status: found.map(|job| job.status),
+        status: found.as_ref().map(|job| job.status),
         job: readable.map(Cow::Borrowed),
     };
     Ok(answer(body, budget).await)

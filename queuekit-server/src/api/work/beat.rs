@@ -62,6 +62,7 @@ pub(crate) struct BeatBody {
     #[serde(default)]
     host: String,
     /// The number of its process.
+    #[schema(format = Int64, maximum = 4_294_967_295_u64)]
     pid: Option<u32>,
     /// The version of the worker's library.
     #[schema(max_length = 255)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::{Server, Store};
+use super::{Ask, Server, Store};
 
 /// A key of the configuration file.
 pub struct Key {
@@ -30,6 +30,11 @@ pub const KEYS: [Key; 11] = [
 
 pub fn secret(id: &str) -> String {
     format!("qk_{id}_marker-secret-of-{id}")
+}
+
+/// A request with the key of this id.
+pub fn by(server: &Server, key: &str, method: &str, path: &str) -> Ask {
+    server.ask(method, path).key(&secret(key))
 }
 
 pub fn digest(key: &str) -> String {

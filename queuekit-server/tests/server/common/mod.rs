@@ -7,7 +7,7 @@ mod request;
 mod server;
 mod store;
 
-pub use keys::{KEYS, digest, guarded, guarded_on, guarded_with, secret};
+pub use keys::{KEYS, by, digest, guarded, guarded_on, guarded_with, secret};
 pub use request::{Ask, Reply};
 pub use server::{Server, command};
 pub use store::{Store, on};

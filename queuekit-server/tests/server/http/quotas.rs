@@ -2,11 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{Ask, Reply, Server, Store, command, digest, guarded_on, guarded_with, secret};
-
-fn by(server: &Server, key: &str, method: &str, path: &str) -> Ask {
-    server.ask(method, path).key(&secret(key))
-}
+use crate::common::{Reply, Server, Store, by, command, digest, guarded_on, guarded_with, secret};
 
 fn enqueue(server: &Server, key: &str, queue: &str) -> Reply {
     by(server, key, "POST", "/v1/jobs").json(&json!({"kind": "t", "queue": queue}))

@@ -17,8 +17,6 @@ on_every_store! {
     r4_8_a_release_is_shown_with_its_cause,
     an_extended_lease_tells_of_a_cancel_request,
     a_report_is_shown_with_the_job,
-    a_beat_shows_the_worker,
-    r3_9_a_worker_says_what_runs_and_gets_its_orders,
     a_long_poll_is_answered_when_work_comes,
     a_long_poll_ends_without_work,
     s6_large_payloads_are_leased_in_parts_and_small_ones_at_once,
@@ -188,72 +186,6 @@ fn a_report_is_shown_with_the_job(server: &mut Server) {
     let shown = status(server, &id);
     assert_eq!(shown["progress"], progress);
     assert_eq!(shown["logs"][1]["text"], "b");
-}
-
-fn a_beat_shows_the_worker(server: &mut Server) {
-    let beat = json!({
-        "id": "mailer-1", "name": "mailer", "queues": ["default"], "kinds": ["t"], "slots": 4,
-        "running": 1, "ttl_ms": 10_000,
-    });
-    server.ask("POST", "/v1/beat").json(&beat).expect(200);
-    let workers = server.get("/v1/workers").send().expect(200).value();
-    let worker = &workers["workers"][0];
-    assert_eq!((&worker["id"], &worker["kinds"]), (&json!("mailer-1"), &json!(["t"])));
-    assert!(worker["age_ms"].as_u64().unwrap() < 10_000);
-    enqueue(server, json!({"kind": "t"}));
-    let queue = server.get("/v1/queues/default").send().expect(200).value();
-    assert_eq!((&queue["workers"], &queue["health"]["score"]), (&json!(1), &json!(100)));
-}
-
-fn r3_9_a_worker_says_what_runs_and_gets_its_orders(server: &mut Server) {
-    let id = enqueue(server, json!({"kind": "t"}));
-    let running = json!([{"id": id, "kind": "t", "since": "2026-01-31T12:00:00.000Z"}]);
-    let mut beat = json!({
-        "id": "mailer-1", "name": "mailer", "queues": ["default"], "kinds": ["t"], "slots": 4,
-        "running": 1, "ttl_ms": 10_000, "host": "mail-7", "pid": 4711, "version": "1.4.0",
-        "started_at": "2026-01-31T11:00:00.000Z", "jobs": running, "quiet_ms": 60_000,
-    });
-    let beats = |beat: &Value| server.ask("POST", "/v1/beat").json(beat).expect(200).value();
-    assert_eq!(beats(&beat), json!({"orders": null}));
-    let shown = || server.get("/v1/workers/mailer-1").send().expect(200).value();
-    for field in ["host", "pid", "version", "started_at", "jobs", "quiet_ms"] {
-        assert_eq!(shown()[field], beat[field], "{field}");
-    }
-    assert_eq!(shown()["orders"], Value::Null);
-    let control = |body: &Value| server.ask("POST", "/v1/workers/control").json(body);
-    let given = json!({"workers": ["mailer-1"]});
-    let quiet = json!({"workers": ["mailer-1", "gone"], "order": "quiet"});
-    assert_eq!(control(&quiet).expect(200).value(), given);
-    assert_eq!(control(&json!({"name": "mailer", "slots": 2})).expect(200).value(), given);
-    let orders = json!({"seq": 2, "mode": "quiet", "slots": 2});
-    assert_eq!(shown()["orders"], orders);
-    let listed = server.get("/v1/workers").send().expect(200).value();
-    assert_eq!(listed["workers"][0]["orders"], orders);
-    assert_eq!(beats(&beat)["orders"], orders);
-    beat["obeyed"] = json!(2);
-    assert_eq!(beats(&beat), json!({"orders": null}));
-    assert_eq!(control(&json!({"all": true, "order": "stop"})).expect(200).value(), given);
-    assert_eq!(beats(&beat)["orders"], json!({"seq": 3, "mode": "stop"}));
-    server.get("/v1/workers/gone").send().problem(404, "not_found");
-    for nobody in [json!({"name": "other"}), json!({"workers": ["gone"]})] {
-        let mut body = nobody;
-        body["order"] = json!("resume");
-        control(&body).problem(404, "not_found");
-    }
-    for (body, field) in [
-        (json!({"order": "quiet"}), "workers"),
-        (json!({"order": "quiet", "workers": []}), "workers"),
-        (json!({"order": "quiet", "workers": ["a b"]}), "workers"),
-        (json!({"order": "quiet", "workers": ["w"], "all": true}), "workers"),
-        (json!({"order": "quiet", "workers": ["w"], "name": "mailer"}), "workers"),
-        (json!({"all": true}), "order"),
-        (json!({"all": true, "order": "quiet", "slots": 1}), "order"),
-        (json!({"all": true, "order": "pause"}), "order"),
-        (json!({"all": true, "slots": 0}), "slots"),
-        (json!({"all": true, "slots": 1_000_001}), "slots"),
-    ] {
-        assert_eq!(control(&body).problem(422, "invalid")["field"], field, "{body}");
-    }
 }
 
 fn a_long_poll_is_answered_when_work_comes(server: &mut Server) {
