@@ -123,8 +123,8 @@ pub(super) async fn stored(
     }
 }
 
-/// The job that a duplicate refers to, if there is memory for it. It may be removed already, or have
-/// a kind that the caller is not for: an idempotency key is of the queue.
+/// The job that a duplicate refers to, if there is memory for it. It may be removed already, or
+/// have a kind that the caller is not for: an idempotency key is of the queue.
 pub(super) async fn found(
     app: &App,
     caller: &Caller,
