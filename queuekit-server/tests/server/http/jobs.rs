@@ -248,10 +248,10 @@ fn a_traceparent_goes_into_the_job(server: &mut Server) {
         found
     };
     assert_eq!(stored(parent, json!({})), json!({"traceparent": parent, "tracestate": "a=b"}));
-    // The job's own span goes before that of the request, and a text that is none goes nowhere.
+    // A span in the job's metadata takes precedence over the header. An invalid header is ignored.
     assert_eq!(stored(parent, json!({"traceparent": "own"})), json!({"traceparent": "own"}));
     assert_eq!(stored("00-0-0-01", json!({})), json!({}));
-    // It is no reason to refuse a job.
+    // No job is refused because its metadata has no room for a span.
     let full = json!({"a": "x".repeat(4095)});
     assert_eq!(stored(parent, full.clone()), full);
 }
