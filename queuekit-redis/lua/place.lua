@@ -1,6 +1,6 @@
 -- One step of placing all waiting jobs of a queue anew, after a change of its order or of the rules
 -- for its keys. Reserve does nothing in the queue until all steps are done. Needs lib/queue.lua,
--- lib/partition_key.lua.
+-- lib/partition_key.lua, lib/rank.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 most jobs or keys to look at.
 -- Result: 1 if there is more to do.
@@ -21,26 +21,6 @@ local function go_on(next_phase, at)
     return 1
 end
 
--- The rank after a place, also if that place is empty now.
-local function rank_after(score, member)
-    local rank = call('ZRANK', Q.ready, member)
-    if rank then
-        return rank + 1
-    end
-    local low, high = 0, call('ZCARD', Q.ready)
-    while low < high do
-        local middle = floor((low + high) / 2)
-        local at = call('ZRANGE', Q.ready, middle, middle, 'WITHSCORES')
-        local its = tonumber(at[2])
-        if its < score or (its == score and at[1] <= member) then
-            low = middle + 1
-        else
-            high = middle
-        end
-    end
-    return low
-end
-
 local function plain()
     if not fair then
         local members = call('ZRANGE', Q.waiting, '[\0', '(\1', 'BYLEX', 'LIMIT', 0, most)
@@ -53,7 +33,7 @@ local function plain()
     end
     local from = 0
     if cursor ~= '' then
-        from = rank_after(tonumber(sub(cursor, SCORED.score)), sub(cursor, SCORED.rest))
+        from = Rank.after(Q.ready, tonumber(sub(cursor, SCORED.score)), sub(cursor, SCORED.rest))
     end
     local members = call('ZRANGE', Q.ready, from, from + most - 1, 'WITHSCORES')
     local waiting = {}

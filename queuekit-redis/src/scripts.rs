@@ -105,7 +105,7 @@ scripts! {
     Report: Adds [] "report",
     Prune: Frees [JOB, PARTITION_KEY, CHANGE] "prune",
     Configure: Frees [] "configure",
-    Place: Frees [PARTITION_KEY] "place",
+    Place: Frees [PARTITION_KEY, RANK] "place",
     Remove: Frees [] "remove",
     Figures: Reads [] "figures",
     PartitionKeys: Reads [PARTITION_KEY, FRONTIER] "partition_keys",

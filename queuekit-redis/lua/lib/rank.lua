@@ -1,4 +1,5 @@
--- Places in a sorted set: by score, then by member. Nobody need be at a place. Needs lib/queue.lua.
+-- Ranks in a sorted set, which is ordered by score, then by member. No member need be at the place
+-- that a caller asks about. Needs lib/queue.lua.
 
 -- The rank of the first member after a place.
 local function after(set, score, member)

@@ -193,7 +193,7 @@ fn shown(worker: &WorkerBody) -> String {
         ("running", format!("{} of {} slots", worker.running, worker.slots)),
         ("order", worker.orders.as_ref().map_or(empty.clone(), ordered)),
     ];
-    let mut jobs = Table::new(&["JOB", "KIND", "RUNNING SINCE"], "the worker names no running jobs");
+    let mut jobs = Table::new(&["JOB", "KIND", "RUNNING SINCE"], "it names no running jobs");
     for job in &worker.jobs {
         jobs.row([Cell::from(&job.id), Cell::from(&job.kind), Cell::from(ago(job.since))]);
     }
