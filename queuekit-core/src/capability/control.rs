@@ -56,6 +56,28 @@ pub enum WorkerOrder {
     Slots(NonZeroU32),
 }
 
+impl WorkerOrder {
+    /// The mode that it orders; none if it is about slots.
+    pub const fn mode(self) -> Option<OrderedMode> {
+        match self {
+            Self::Quiet => Some(OrderedMode::Quiet),
+            Self::Resume => Some(OrderedMode::Resume),
+            Self::Stop => Some(OrderedMode::Stop),
+            Self::Slots(_) => None,
+        }
+    }
+}
+
+impl From<OrderedMode> for WorkerOrder {
+    fn from(mode: OrderedMode) -> Self {
+        match mode {
+            OrderedMode::Quiet => Self::Quiet,
+            OrderedMode::Resume => Self::Resume,
+            OrderedMode::Stop => Self::Stop,
+        }
+    }
+}
+
 /// What a worker was ordered to do.
 // Exhaustive: a worker has to obey each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -101,10 +123,8 @@ impl Orders {
     pub fn with(mut self, order: WorkerOrder) -> Self {
         self.seq += 1;
         match order {
-            WorkerOrder::Quiet => self.mode = Some(OrderedMode::Quiet),
-            WorkerOrder::Resume => self.mode = Some(OrderedMode::Resume),
-            WorkerOrder::Stop => self.mode = Some(OrderedMode::Stop),
             WorkerOrder::Slots(slots) => self.slots = Some(slots),
+            order => self.mode = order.mode(),
         }
         self
     }

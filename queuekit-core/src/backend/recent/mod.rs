@@ -228,6 +228,7 @@ fn place_of(bytes: &[u8]) -> Result<Ended> {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+    use std::time::Duration;
 
     use super::*;
     use crate::backend::Backend;
@@ -243,6 +244,8 @@ mod tests {
         /// How many sources were asked, and how many ends were read, by call.
         asked: Mutex<Vec<(usize, usize)>>,
         looked_at: Mutex<usize>,
+        /// How many of the first jobs have ended once more when they are read.
+        ended_again: usize,
     }
 
     const DAY_MS: i64 = 24 * 3600 * 1000;
@@ -271,15 +274,18 @@ mod tests {
         }
 
         async fn jobs(&self, ended: &[Ended]) -> Result<Vec<Option<Job>>> {
-            *self.looked_at.lock().unwrap() += ended.len();
-            let job = |Ended { queue, state, end }: &Ended| {
+            let mut looked_at = self.looked_at.lock().unwrap();
+            let job = |(number, Ended { queue, state, end }): (usize, &Ended)| {
                 let kind = Kind::new("k").unwrap();
                 let mut job = Job::pending(end.id, queue.clone(), kind, end.at);
+                let later = Duration::from_secs(u64::from(number < self.ended_again));
                 (job.state, job.status, job.finished_at) =
-                    (*state, crate::job::Status::Completed, Some(end.at));
+                    (*state, crate::job::Status::Completed, Some(end.at + later));
                 Some(job)
             };
-            Ok(ended.iter().map(job).collect())
+            let jobs = (*looked_at..).zip(ended).map(job).collect();
+            *looked_at += ended.len();
+            Ok(jobs)
         }
     }
 
@@ -302,6 +308,16 @@ mod tests {
             assert!(later(|asked| asked.1) <= ends, "{asked:?}");
             assert_eq!(store.looked_at.into_inner().unwrap(), 100);
         }
+    }
+
+    /// Guard: an end is compared with its job as it is when it is read.
+    #[tokio::test]
+    async fn r8_7_a_job_that_ends_again_while_a_page_is_read_is_not_listed_by_its_earlier_end() {
+        let store = Ends { queues: 1, ended_again: 3, ..Ends::default() };
+        let page = recent(&JobFilter::default().recent().limit(10), &store).await.unwrap();
+        let ends: Vec<_> = page.items.iter().map(|job| job.finished_at.unwrap()).collect();
+        let unchanged = (3..13).map(|back| Timestamp::from_millis(DAY_MS - 1000 * back));
+        assert_eq!(ends, unchanged.collect::<Vec<_>>());
     }
 
     /// Guard: a page looks at a bounded number of jobs, and reads their ends in few steps.

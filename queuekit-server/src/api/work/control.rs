@@ -35,7 +35,7 @@ pub(crate) async fn control(
         WorkerOrder::Slots(slots) => format!("{to}: {slots}"),
         _ => to.to_string(),
     };
-    let act = Act::new(caller.who(), word(order), &target);
+    let act = Act::new(caller.who(), order.mode().map_or("slots", OrderedMode::as_str), &target);
     let acting = give(app.clone(), caller.clone(), to, order);
     let counted = |act: Act, given: &Vec<WorkerId>| {
         let given = given.len() as u64;
@@ -97,11 +97,7 @@ fn order(body: &ControlBody) -> Result<WorkerOrder, Problem> {
         (Some(order), None) => {
             let mode: OrderedMode =
                 order.parse().map_err(|error| Problem::from(error).in_field("order"))?;
-            Ok(match mode {
-                OrderedMode::Quiet => WorkerOrder::Quiet,
-                OrderedMode::Resume => WorkerOrder::Resume,
-                OrderedMode::Stop => WorkerOrder::Stop,
-            })
+            Ok(mode.into())
         }
         (None, Some(slots)) => {
             let slots = NonZeroU32::new(slots).filter(|slots| slots.get() <= super::beat::MOST);
@@ -109,16 +105,6 @@ fn order(body: &ControlBody) -> Result<WorkerOrder, Problem> {
             slots.map(WorkerOrder::Slots).ok_or_else(|| Problem::invalid("slots", detail))
         }
         _ => Err(Problem::invalid("order", "say what to do: one of order and slots")),
-    }
-}
-
-/// For the audit log.
-fn word(order: WorkerOrder) -> &'static str {
-    match order {
-        WorkerOrder::Quiet => "quiet",
-        WorkerOrder::Resume => "resume",
-        WorkerOrder::Stop => "stop",
-        WorkerOrder::Slots(_) => "slots",
     }
 }
 
