@@ -26,7 +26,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let workspace = Workspace::load()?;
     let steps = Steps::without_incremental(&workspace.root);
     let tidy = CommandLine::cargo("xtask tidy");
-    let tests = test::Options { complete: true, long: options.nightly, ..test::Options::default() };
+    let tests = test::Options {
+        complete: true,
+        long: options.nightly,
+        lint: true,
+        ..test::Options::default()
+    };
     all([
         steps.run("formatting", &CommandLine::cargo("fmt --all --check")),
         steps.check("tidy", &tidy, || tidy::check(&workspace)),
@@ -87,14 +92,17 @@ fn take_guards_out(steps: &Steps, name: &str, args: &str, options: mutants::Opti
     outcome
 }
 
+/// What the build of the tests has not linted: programs, benchmarks, and what features hide.
 fn lint(workspace: &Workspace, steps: &Steps, nightly: bool) -> Result<()> {
-    let everything = "clippy --workspace --all-targets --all-features -- -D warnings";
+    let programs = "clippy --workspace --bins --bench * --all-features -- -D warnings";
     // The facade brings every library in; each by itself repeats that.
     let linted = |krate: &&Crate| krate.is_public_library && (nightly || krate.name == "queuekit");
     let libraries = workspace.crates.iter().filter(linted);
     let alone = libraries.flat_map(|krate| features_alone(krate, nightly));
-    let clippy = std::iter::once(("clippy".to_owned(), CommandLine::cargo(everything)));
-    all(clippy.chain(alone).map(|(name, command)| steps.run(&name, &yielding(command))))
+    let programs = ("clippy: programs and benchmarks".to_owned(), CommandLine::cargo(programs));
+    all(std::iter::once(programs)
+        .chain(alone)
+        .map(|(name, command)| steps.run(&name, &yielding(command))))
 }
 
 /// A library with no feature and with each feature by itself: together they hide it when one uses

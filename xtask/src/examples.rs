@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::steps::{Steps, all};
+use crate::test::Build;
 use crate::workspace::{Crate, Example, Workspace};
 
 /// The crate whose examples a new user runs first.
@@ -16,11 +17,11 @@ const TIME_LIMIT: Duration = Duration::from_secs(120);
 
 /// Builds every example as the tests are built, for [`run`] and for tests that start one; and
 /// checks those of the facade with the features that a user has.
-pub(crate) fn build(workspace: &Workspace, steps: &Steps) -> Result<()> {
-    let build = CommandLine::cargo("build --workspace --all-features --examples");
+pub(crate) fn build(workspace: &Workspace, steps: &Steps, build: &Build<'_>) -> Result<()> {
+    let all_features = CommandLine::cargo("build --workspace --all-features --examples");
     let check = CommandLine::cargo("check --examples").args(options(workspace.find(FACADE)?));
     all([
-        steps.run("build the examples", &build),
+        build.run("build the examples", all_features).map(drop),
         steps.run("check the examples with a user's features", &check),
     ])
 }

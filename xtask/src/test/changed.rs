@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::lanes::{Extent, Lanes};
 use super::programs::{self, Program};
-use super::{Environment, Options, git, run_lanes};
+use super::{Build, Environment, Options, git, run_lanes};
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::steps::{Steps, all};
@@ -72,7 +72,7 @@ fn test(workspace: &Workspace, steps: &Steps, options: &Options, needed: &Needed
         return Ok(());
     }
     let environment = Environment::new(workspace, steps, options)?;
-    let built = programs::build(steps, needed.targets())?;
+    let built = programs::build(&Build::new(steps), needed.targets())?;
     let programs: Vec<Program> =
         built.into_iter().filter(|program| needed.names.contains(program.name())).collect();
     let extent = if options.long { Extent::Everything } else { Extent::Changed };

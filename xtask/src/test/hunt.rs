@@ -5,7 +5,7 @@ use std::thread;
 
 use super::lanes::{Extent, Lanes};
 use super::programs::Program;
-use super::{Environment, Options, TARGETS, programs, run_lanes};
+use super::{Build, Environment, Options, TARGETS, programs, run_lanes};
 use crate::error::{Error, Result};
 use crate::steps::Steps;
 use crate::workspace::Workspace;
@@ -26,7 +26,7 @@ pub(super) fn run(
     hunt: Hunt,
 ) -> Result<()> {
     let environment = Environment::new(workspace, steps, options)?;
-    let mut programs = programs::build(steps, targets(workspace, &options.only))?;
+    let mut programs = programs::build(&Build::new(steps), targets(workspace, &options.only))?;
     let is_wanted = |of: &Program| options.only.iter().any(|name| name == of.name());
     programs.retain(|of| options.only.is_empty() || is_wanted(of));
     let extent = if options.long { Extent::Everything } else { Extent::Daily };

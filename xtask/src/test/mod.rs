@@ -1,5 +1,6 @@
 //! `cargo xtask test`: every test, or those that a change can break.
 
+mod build;
 mod changed;
 mod git;
 mod hunt;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+pub(crate) use build::Build;
 pub(crate) use hunt::Hunt;
 use lanes::{Extent, Lanes};
 pub(crate) use options::Options;
@@ -66,15 +68,21 @@ pub(crate) fn run_steps(
 ) -> Result<()> {
     let environment = Environment::new(workspace, steps, options)?;
     let targets = TARGETS.iter().copied().chain(options.long.then_some(BENCHMARKS));
-    let programs = programs::build(steps, targets)?;
-    examples::build(workspace, steps)?;
+    let build = if options.lint { Build::linting(steps)? } else { Build::new(steps) };
+    let programs = programs::build(&build, targets)?;
+    examples::build(workspace, steps, &build)?;
     let extent = if options.long { Extent::Everything } else { Extent::Daily };
     let lanes = Lanes::of(&programs, extent);
     let (report, tests) = run_lanes(steps, &environment, &lanes, beside);
     report.lines().into_iter().for_each(|line| steps.tell(line));
     // The programs leave the doctests out.
     let doctests = CommandLine::cargo("test --workspace --all-features --doc");
-    all([tests, steps.run("doctests", &environment.of(doctests)), examples::run(workspace, steps)])
+    all([
+        build.lints(),
+        tests,
+        steps.run("doctests", &environment.of(doctests)),
+        examples::run(workspace, steps),
+    ])
 }
 
 /// The variables that tests get, and where their output goes.

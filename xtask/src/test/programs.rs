@@ -1,13 +1,11 @@
-use std::io::BufReader;
 use std::path::PathBuf;
-use std::process::Stdio;
-use std::time::Instant;
 
-use cargo_metadata::{Artifact, Message, TargetKind};
+use cargo_metadata::{Artifact, TargetKind};
+
+use super::Build;
 
 use crate::command_line::CommandLine;
 use crate::error::Result;
-use crate::steps::{Steps, failure};
 
 /// A program with tests in it, as cargo has built it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,28 +34,12 @@ impl Program {
 /// Builds what `targets` asks for, with every feature of the whole workspace: all commands of this
 /// program ask for the same features, so that what one has built serves the next.
 pub(crate) fn build<'t>(
-    steps: &Steps,
+    build: &Build<'_>,
     targets: impl IntoIterator<Item = &'t str>,
 ) -> Result<Vec<Program>> {
     let command = CommandLine::cargo("test --workspace --all-features --no-run").args(targets);
-    println!("\n==> {command}");
-    let started = Instant::now();
-    let built = run(steps, &command.clone().arg("--message-format=json-render-diagnostics"));
-    steps.note("build the tests", started, built.is_ok());
-    built.map_err(|what| failure("build the tests", &what, &command))
-}
-
-fn run(steps: &Steps, command: &CommandLine) -> std::result::Result<Vec<Program>, String> {
-    let told = |error: std::io::Error| error.to_string();
-    let mut child = steps.command(command).stdout(Stdio::piped()).spawn().map_err(told)?;
-    let messages = child.stdout.take().map(BufReader::new).into_iter();
-    let artifacts = messages.flat_map(Message::parse_stream).filter_map(|message| match message {
-        Ok(Message::CompilerArtifact(artifact)) => program(artifact),
-        _ => None,
-    });
-    let programs = artifacts.collect();
-    let status = child.wait().map_err(told)?;
-    if status.success() { Ok(programs) } else { Err(status.to_string()) }
+    let artifacts = build.run("build the tests", command)?;
+    Ok(artifacts.into_iter().filter_map(program).collect())
 }
 
 /// None for what has no tests: libraries, build scripts, and the binaries that tests start.

@@ -1,0 +1,113 @@
+use std::cell::Cell;
+use std::io::BufReader;
+use std::process::Stdio;
+use std::time::Instant;
+
+use cargo_metadata::diagnostic::DiagnosticLevel;
+use cargo_metadata::{Artifact, Message};
+
+use crate::command_line::CommandLine;
+use crate::error::{Error, Result};
+use crate::steps::{Steps, failure};
+use crate::tools;
+
+/// How cargo compiles what is run.
+#[derive(Debug)]
+pub(crate) struct Build<'s> {
+    steps: &'s Steps,
+    /// The compiler that lints what it compiles.
+    driver: Option<String>,
+    /// How many warnings there were so far.
+    warnings: Cell<usize>,
+}
+
+impl<'s> Build<'s> {
+    pub(crate) fn new(steps: &'s Steps) -> Self {
+        Self { steps, driver: None, warnings: Cell::new(0) }
+    }
+
+    /// With clippy's lints: what was linted while it was compiled need not be compiled once more
+    /// for them. No lint ends the build, so that a failed lint hides no failed test.
+    pub(crate) fn linting(steps: &'s Steps) -> Result<Self> {
+        let remedy = "there is no clippy; `rustup component add clippy` installs it";
+        let driver = tools::clippy_driver().ok_or_else(|| Error::failed(remedy))?;
+        Ok(Self { driver: Some(driver), ..Self::new(steps) })
+    }
+
+    /// What `command` has built, a command of cargo without `--message-format`.
+    pub(crate) fn run(&self, name: &str, command: CommandLine) -> Result<Vec<Artifact>> {
+        println!("\n==> {command}");
+        let started = Instant::now();
+        let built = self.artifacts(&self.by_driver(command.clone().arg("--message-format=json")));
+        self.steps.note(name, started, built.is_ok());
+        built.map_err(|what| failure(name, &what, &command))
+    }
+
+    /// Whether what was built is free of warnings.
+    pub(crate) fn lints(&self) -> Result<()> {
+        let what = match self.warnings.get() {
+            0 => return Ok(()),
+            warnings => format!("{warnings} warnings"),
+        };
+        let repeat = CommandLine::cargo("clippy --workspace --all-targets --all-features");
+        Err(failure("clippy", &what, &repeat.args(["--", "-D", "warnings"])))
+    }
+
+    /// As `cargo clippy` starts the compiler.
+    fn by_driver(&self, command: CommandLine) -> CommandLine {
+        let warn = "--cap-lints__CLIPPY_HACKERY__warn__CLIPPY_HACKERY__";
+        match &self.driver {
+            Some(driver) => command.env("RUSTC_WORKSPACE_WRAPPER", driver).env("CLIPPY_ARGS", warn),
+            None => command,
+        }
+    }
+
+    fn artifacts(&self, command: &CommandLine) -> std::result::Result<Vec<Artifact>, String> {
+        let told = |error: std::io::Error| error.to_string();
+        let mut child = self.steps.command(command).stdout(Stdio::piped()).spawn().map_err(told)?;
+        let messages = child.stdout.take().map(BufReader::new).into_iter();
+        let mut artifacts = Vec::new();
+        for message in messages.flat_map(Message::parse_stream) {
+            match message.map_err(told)? {
+                Message::CompilerArtifact(artifact) => artifacts.push(artifact),
+                Message::CompilerMessage(compiler) => {
+                    eprint!("{}", compiler.message.rendered.unwrap_or_default());
+                    let warned = compiler.message.level == DiagnosticLevel::Warning;
+                    self.warnings.update(|warnings| warnings + usize::from(warned));
+                }
+                _ => {}
+            }
+        }
+        let status = child.wait().map_err(told)?;
+        if status.success() { Ok(artifacts) } else { Err(status.to_string()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_lint_fails_and_does_not_end_the_build() {
+        let package = tempfile::tempdir().unwrap();
+        let manifest = "[package]\nname = \"linted\"\nedition = \"2024\"\n\n[workspace]\n";
+        fs::write(package.path().join("Cargo.toml"), manifest).unwrap();
+        fs::create_dir(package.path().join("src")).unwrap();
+        let steps = Steps::new(package.path());
+        let lints_of = |main: &str| {
+            fs::write(package.path().join("src/main.rs"), main).unwrap();
+            let command = CommandLine::cargo("build --target-dir").arg(main.len().to_string());
+            let build = Build::linting(&steps).unwrap();
+            assert_eq!(build.run("build", command).unwrap().len(), 1);
+            build.lints()
+        };
+        assert_eq!(lints_of("fn main() {}\n"), Ok(()));
+        // One of the compiler's lints, and one of clippy's, which would be an error.
+        let failed = lints_of("fn main() {\n    let unused = 0;\n}\n").unwrap_err();
+        assert!(failed.to_string().starts_with("clippy: "), "{failed}");
+        let failed = lints_of("fn main() {\n    assert!(0.0 != f64::NAN);\n}\n").unwrap_err();
+        assert!(failed.to_string().starts_with("clippy: "), "{failed}");
+    }
+}
