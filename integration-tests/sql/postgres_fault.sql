@@ -6,7 +6,7 @@ CREATE FUNCTION queuekit.test_fault() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
 BEGIN
-    -- A sequence goes on even where its transaction is undone.
+    -- A sequence keeps its value even if its transaction is rolled back.
     IF nextval('queuekit.test_faults') <= {times} THEN
         PERFORM pg_sleep({seconds});
         RAISE EXCEPTION 'a fault of the test' USING ERRCODE = '{state}';

@@ -1,4 +1,4 @@
--- Purpose: whether somebody waits at a gate.
+-- Purpose: whether a call waits at a gate.
 -- Parameters: $1 which.
 SELECT EXISTS (
     SELECT

@@ -1,6 +1,6 @@
 -- Purpose: gates that block calls: the first blocks enqueues when they have read their queues,
 -- before their jobs are stored; the second after it; the third blocks a change of a queue, when it
--- has read the queue's contents. A gate is closed while somebody holds its lock.
+-- has read the queue's contents. A gate is closed while a session holds its lock.
 -- Parameters: none; the schema's name is put in.
 CREATE FUNCTION queuekit.test_gate() RETURNS trigger
 LANGUAGE plpgsql

@@ -6,7 +6,7 @@ CREATE FUNCTION queuekit.test_lease_fault() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
 BEGIN
-    -- A sequence goes on even where its transaction is undone.
+    -- A sequence keeps its value even if its transaction is rolled back.
     IF nextval('queuekit.test_leases') > {granted} THEN
         RAISE EXCEPTION 'a fault of the test' USING ERRCODE = 'disk_full';
     END IF;

@@ -1,6 +1,6 @@
--- Purpose: traps: functions and operators that fit calls better than those of the system, which
--- take them for want of an exact one. A trap that springs takes a lock that its session keeps, also
--- in a transaction that only reads or is rolled back.
+-- Purpose: traps: functions and operators that match calls better than those of the system, which
+-- match only through a cast. A trap that springs takes a lock that its session keeps, also in a
+-- transaction that only reads or is rolled back.
 -- Parameters: none; the schema is put in.
 CREATE SCHEMA IF NOT EXISTS {schema};
 

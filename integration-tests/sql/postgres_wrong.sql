@@ -1,6 +1,6 @@
--- Purpose: whatever is derived of jobs and is not as they are: counters, what reserve reads,
--- partition keys that would never be served, idempotency keys. One snapshot: it is true at any
--- time, also while others go on.
+-- Purpose: finds what is derived from jobs and contradicts them: counters, what reserve reads,
+-- partition keys that would never be served, idempotency keys. It reads one snapshot, so its answer
+-- is right at any time, also while other calls run.
 -- Parameters: none; the schema's name is put in.
 WITH waiting AS MATERIALIZED (
     SELECT jobs.*

@@ -94,7 +94,7 @@ impl RetryPolicy {
             ("exponential", [base, cap, jitter]) => {
                 let (base, cap) = (millis(base)?, millis(cap)?);
                 let jitter: f64 = jitter.parse().ok()?;
-                // Neither is a number that is none.
+                // This also excludes NaN.
                 (0.0..=1.0).contains(&jitter).then_some(Self::Exponential { base, cap, jitter })
             }
             ("fixed", [delay]) => Some(Self::Fixed(millis(delay)?)),

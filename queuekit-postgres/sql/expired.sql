@@ -3,7 +3,7 @@
 -- may have run out.
 -- Result: now, their ids; at least one row.
 -- Index: queues_name_key, running_expiry.
--- Locks: the leases; passes over those that somebody settles.
+-- Locks: the leases; skips those that another call settles.
 SELECT clock.now, overdue.id
 FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
 LEFT JOIN LATERAL (

@@ -27,7 +27,7 @@ reported AS (
     WHERE reports.job IN (SELECT body.id FROM body)
 ),
 visited AS (
-    -- A dead job may have held its key, so the key goes on the agenda.
+    -- A dead job may have held its key, so its key is put on the agenda.
     INSERT INTO queuekit.agenda (at, queue, lane)
     SELECT lane.now, lane.queue, lane.lane
     FROM (

@@ -222,7 +222,7 @@ impl Shared {
                     progress.redirects += 1;
                     continue;
                 }
-                // Sends the text at once. If the script is unknown even then, somebody keeps
+                // Sends the text at once. If the script is unknown even then, another client keeps
                 // flushing scripts.
                 Class::NoScript if !progress.whole => {
                     progress.whole = true;

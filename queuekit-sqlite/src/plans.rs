@@ -11,7 +11,7 @@ const SCANS: &[(&str, &str)] = &[
     ("tables", "the schema"),
     ("migration_version", "a row per migration"),
     ("cancels", "the index of running jobs that were asked to stop, at most 1,000"),
-    ("queue_count", "counts all queues; once for each that comes to exist"),
+    ("queue_count", "counts all queues; once for each new queue"),
     ("event_last", "ends with the first row it meets, which is the last"),
     ("event_count", "counts the log in an index; only where it may be longer than its retention"),
     ("history_changed", "a row per queue, at most 10,000; once a minute"),

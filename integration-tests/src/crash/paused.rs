@@ -70,7 +70,7 @@ async fn run(stage: &Stage<'_>, rounds: usize) -> Figures {
         tokio::time::sleep(Duration::from_millis(fastrand::u64(..200))).await;
         stopped.stop(&journal);
         let other = stage.start(&role(stage, "other", 16));
-        // All of them, those that the first one held included: it goes on in the middle of these.
+        // This includes the jobs that the first process held: it resumes while these run.
         // On a busy machine the stop may come after the end of a run.
         until_it_runs(stage, &other, jobs - ended(stage, &stopped));
         stage.site.check(&stage.place).await;

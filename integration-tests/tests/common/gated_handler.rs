@@ -18,7 +18,7 @@ pub(crate) struct Gated {
 impl Gated {
     /// The queue `default` exists, and is empty.
     pub(crate) async fn open(test: &str, draft: fn() -> JobDraft) -> Option<Self> {
-        // Whoever waits at a gate waits for a lock, which a busy machine may open late.
+        // A call at a gate waits for a lock, which a busy machine may release late.
         let stage = Stage::with(test, "lock_timeout_ms=5000").await?;
         let keeper = stage.client().await;
         let id = create(&stage.store, &build(draft())).await;

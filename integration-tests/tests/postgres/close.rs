@@ -24,8 +24,8 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
     let token = [lease(&store, 1).await.remove(0).token];
     store.extend(&token, ttl(TTL)).await.unwrap();
     assert!(stage.connections("%").await >= 3, "one each for calls, heartbeats, notifications");
-    // Calls that are held up go on while the store is closed, and others come and go. They are
-    // many: each could take being cut off for a time limit that has passed.
+    // Blocked calls continue while the store is closed, and others begin and end. There are many,
+    // because each could mistake a cut connection for a time limit that has passed.
     let mut app = stage.client().await;
     let tx = app.transaction().await.unwrap();
     let _ = stage.store.enqueue_in(&tx, &[build(unique("held"))]).await.unwrap();

@@ -166,7 +166,7 @@ async fn r14_6_a_day_that_goes_leaves_copies() {
     let lease = in_every_state(&world).await;
     let before = days(&world).await;
     assert_eq!(prune(&world).await, 0, "it is of today");
-    // The lease goes on: nobody looks for those that ran out.
+    // The lease stays: nothing looks for expired leases.
     world.advance(DAY + HOUR).await;
     assert!(prune(&world).await >= 1);
     assert!(days(&world).await <= before, "a day went, and one was added");

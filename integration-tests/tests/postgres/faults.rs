@@ -138,7 +138,7 @@ async fn r10_3_calls_that_are_dropped_leave_no_connection_and_no_transaction() {
         stage.until_blocked(1).await;
         call.abort();
         assert!(call.await.unwrap_err().is_cancelled());
-        // What goes on in the server is on no connection that others are given.
+        // The statement that still runs in the server holds no connection that other calls get.
         let calls = (0..2).map(|_| stage.store.list_workers(None, PageSize::MAX));
         promptly("calls that wait for no lock", try_join_all(calls)).await.unwrap();
         tx.commit().await.unwrap();

@@ -25,7 +25,7 @@ async fn removed_under_an_enqueue(test: &str, draft: fn() -> JobDraft) {
     gated.close(2).await;
     gated.unlock(1).await;
     gated.until_someone_is_at(2).await;
-    // Upkeep goes on while the enqueue has not ended.
+    // Upkeep continues while the enqueue has not ended.
     gated.keep_up().await;
     gated.unlock(2).await;
     let outcomes = enqueue.await.unwrap().unwrap();

@@ -39,7 +39,7 @@ async fn r0_1_a_cancel_or_retry_whose_reply_was_lost_is_not_made_twice() {
     assert_eq!(kind_of(store.cancel(&[id]).await), ErrorKind::Indeterminate);
     // It connects anew; else it would be the reply to that which is lost.
     assert_eq!(state(&store, id).await, Some(State::Cancelled));
-    // Made again, it would bring back what somebody has cancelled meanwhile.
+    // A repeat would bring back a job that an operator has cancelled in between.
     proxy.set(Mode::LoseReply { after: 0 });
     assert_eq!(kind_of(store.retry(&[id]).await), ErrorKind::Indeterminate);
     assert_eq!(state(&stage.store, id).await, Some(State::Pending));

@@ -40,7 +40,7 @@ async fn r10_4_close_ends_calls_connections_and_the_thread() {
         tokio::spawn(call)
     };
     let calls: Vec<_> = (0..50).map(busy).collect();
-    // Calls that are held up go on while the store is closed.
+    // Blocked calls continue while the store is closed.
     let () = stage.ask(cmd("CLIENT").arg("PAUSE").arg(60_000).arg("WRITE")).await;
     let held: Vec<_> = (0..5).map(busy).collect();
     until("they are held up", async || {

@@ -50,7 +50,7 @@ async fn r10_1_a_damaged_page_is_told_and_not_overwritten() {
     assert_corrupt(&store.list_jobs(&filter).await.unwrap_err(), "restore a backup");
     let request = queuekit_conformance::kit::request(Default::default(), 1000);
     assert_corrupt(&store.reserve(&request).await.unwrap_err(), "`.recover`");
-    // Neither call took anything half, and both threads go on.
+    // Neither call changed anything, and both threads continue.
     assert_eq!(lease(&store, 0).await.len(), 0);
     assert_eq!(store.get_job(build(draft()).id()).await.unwrap(), None);
     store.close().await.unwrap();

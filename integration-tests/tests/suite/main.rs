@@ -19,6 +19,6 @@ use queuekit_conformance::worker::LiveMemoryHarness;
 use queuekit_conformance::{MemoryHarness, conformance, worker_suite};
 
 conformance!(conformance, MemoryHarness);
-// A clock that goes on by itself: cases allow for it.
+// This clock advances by itself, and cases allow for it.
 conformance!(slack, LiveMemoryHarness);
 worker_suite!(worker, LiveMemoryHarness);

@@ -26,7 +26,7 @@ async fn run(world: &dyn World, mut request: BulkRequest, per_call: usize) -> Bu
         sum.skipped += report.skipped;
         let Some(next) = request.after(&report) else { return sum };
         request = next;
-        // Time goes on between two steps.
+        // Time passes between two steps.
         world.advance(Duration::from_millis(1)).await;
     }
     panic!("the action never ends: {sum:?}");

@@ -112,7 +112,7 @@ impl<F: Flush> Coalescer<F> {
         loop {
             match call.answered(flushing).await {
                 Some(Answer::Is(answer)) => return answer,
-                // No flush waits for it, so that whoever comes later does not either.
+                // No flush waits for this call, so calls that arrive later do not either.
                 Some(Answer::GoesAlone) => {
                     return call.whole(self.shared.flush(&call.items).await);
                 }
@@ -197,7 +197,7 @@ impl<F: Flush> Lane<F> {
             Err(error) if !error.is_retryable() || *error.kind() == ErrorKind::StorageFull => {
                 self.run_alone(calls).await;
             }
-            // Somebody's open transaction holds up one of them: the others need not wait for it.
+            // An open transaction elsewhere blocks one of these calls. The others need not wait.
             Err(error) if error.is_held_up() && self.flush.may_block() => {
                 for call in calls {
                     *lock(&call.answer) = Some(Answer::GoesAlone);

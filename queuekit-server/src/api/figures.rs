@@ -124,7 +124,7 @@ impl Shared {
             Ok(Arc::new(Figures { queues, workers, fingerprints: OnceLock::new() }))
         };
         let failed = |message| Err(Error::new(ErrorKind::Unavailable, message));
-        // Whoever waits for the figures would wait for a task that has panicked.
+        // A panic must become an answer: callers would wait for a task that has ended.
         match tokio::time::timeout(STORE_TIMEOUT, AssertUnwindSafe(reading).catch_unwind()).await {
             Ok(Ok(read)) => read,
             Ok(Err(_)) => failed("the store panicked"),

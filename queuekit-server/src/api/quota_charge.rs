@@ -207,9 +207,9 @@ mod tests {
             let _ = done.send(());
             answer
         });
-        // Whoever asks goes away once it has begun.
+        // The caller disconnects once the step has begun.
         assert!(futures_util::FutureExt::now_or_never(asked).is_none());
-        told.await.expect("it goes on to its end");
+        told.await.expect("it runs to its end");
         tokio::task::yield_now().await;
         assert_eq!(admit(&app, "second").await.err(), Some("quota_exceeded"));
         assert!(admit(&app, "first").await.unwrap().is_none(), "it is there");

@@ -113,7 +113,7 @@ impl Watch {
                 () = self.caller.ended() => return None,
             }
             if next == self.queues_at {
-                // An outage is waited out: nothing has changed that could be told.
+                // During an outage the stream waits: it has no change to report.
                 self.figures = self.app.figures().await.ok().map(|figures| (figures, 0));
                 self.queues_at = Instant::now() + QUEUES_EVERY;
             } else if let Some(id) = self.job {

@@ -173,7 +173,7 @@ pub(super) async fn replay(
     let (here, by) = (app.clone(), caller.clone());
     let target = format!("subscription {}", replay.consumer);
     let replaying = async move {
-        // The step goes on when its client leaves.
+        // The step continues after its client disconnects, so it keeps the memory.
         let _budget = budget;
         let report = app.client().consumers().replay(&replay).await?;
         by.owe(report.delivered);

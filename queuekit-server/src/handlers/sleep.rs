@@ -59,7 +59,7 @@ mod tests {
     async fn who_is_cancelled_wakes_up() {
         let client = Client::new(MemoryStore::new());
         let id = client.enqueue(Sleep { ms: 60_000 }).await.unwrap();
-        // It hears of it at a third of its lease.
+        // The worker learns of the cancellation at a third of its lease.
         let worker = Worker::new(client.clone()).handle(sleep).lease_ttl(Duration::from_secs(3));
         let worker = worker.start().await.unwrap();
         let job = async || client.jobs().get(id).await.unwrap().unwrap();

@@ -29,8 +29,8 @@ impl AllowedHosts {
         let any = options.hosts.iter().any(|host| host == ANY_HOST);
         if any && options.keys.is_empty() {
             tracing::warn!(
-                "this server has no keys and answers under any name: any web page that somebody \
-                 opens can use it, unless something else guards the port"
+                "this server has no keys and answers under any name: any web page that is open \
+                 in a browser can use it, unless something else guards the port"
             );
         }
         Self { any, names: own.into_iter().chain(loopback).chain(given).collect() }

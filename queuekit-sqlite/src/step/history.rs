@@ -31,7 +31,7 @@ impl Step<'_> {
     }
 
     pub(crate) fn record_totals(&self) -> Result<bool> {
-        // Guard: whoever held the write lock before may have recorded this minute.
+        // Guard: another process may have recorded this minute before this one got the lock.
         if self.is_recorded()? {
             return Ok(false);
         }

@@ -41,7 +41,7 @@ impl Worker {
         let drain_timeout = self.settings.drain_timeout;
         let running = self.launch(false)?;
         tokio::select! {
-            // Why it ended is told, whatever else has happened.
+            // If both have happened, the reason why the worker ended must not be lost.
             biased;
             ended = running.ended() => return ended,
             _ = end => {}

@@ -143,7 +143,7 @@ fn apply(shared: &Shared, answer: Answer, failures: u32) -> u32 {
     }
     drop(runs);
     counter!(LEASES_EXTENDED.name).increment(extended);
-    // An outcome that waits to be told finds out by itself: what it would answer is LeaseLost.
+    // An outcome that waits to be sent needs nothing here: its own answer will be LeaseLost.
     lost.iter().for_each(|run| lose(shared, run));
     let stopped = !lost.is_empty() || !cancelled.is_empty();
     for run in cancelled {

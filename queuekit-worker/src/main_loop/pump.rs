@@ -93,7 +93,7 @@ impl Pump {
             self.end_step();
             self.settler.flush_reports().await;
             if self.settler.repeat().await {
-                // What was told may have made a job ready.
+                // A stored outcome may have made a job ready.
                 self.fetcher.look_now();
             }
             self.settle_and_fetch().await;
@@ -149,7 +149,7 @@ impl Pump {
                 self.exchanged(answered).await;
             }
             if !self.in_flight.is_empty() && self.settler.unanswered() < WORTH_A_CALL {
-                // What is there goes with what the calls under way bring.
+                // These few outcomes wait and go out with those of the calls under way.
                 return;
             }
             let batch = self.settler.next_batch();

@@ -1,41 +1,58 @@
-/// What stands between quotes, and the line on which it begins.
+/// What is between quotes, or a comment with its slashes, and the line on which it begins.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Literal {
     pub line: usize,
     pub text: String,
 }
 
-/// Splits a Rust file into code and string literals.
+/// A Rust file, taken apart.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    pub code: String,
+    pub strings: Vec<Literal>,
+    /// The comments that begin with two slashes, doc comments among them.
+    pub comments: Vec<Literal>,
+}
+
+/// Splits a Rust file into code, string literals and comments.
 ///
 /// In the code every character of a comment and of the inside of a literal becomes a space, and
 /// line breaks stay: lines and columns are those of the file. Escapes inside strings are left as
 /// they are written.
-pub(crate) fn split(text: &str) -> (String, Vec<Literal>) {
-    let mut lexer = Lexer { chars: text.chars().collect(), ..Lexer::default() };
+pub(crate) fn split(text: &str) -> Parts {
+    let mut lexer = Lexer { chars: text.chars().collect(), line: 1, ..Lexer::default() };
     while lexer.at < lexer.chars.len() {
         lexer.next();
     }
-    (lexer.code, lexer.literals)
+    lexer.parts
 }
 
 #[derive(Default)]
 struct Lexer {
     chars: Vec<char>,
     at: usize,
-    code: String,
-    literals: Vec<Literal>,
+    /// That of `at`.
+    line: usize,
+    parts: Parts,
 }
 
 impl Lexer {
     fn next(&mut self) {
         match (self.peek(0), self.peek(1)) {
-            ('/', '/') => self.blank_while(|lexer| lexer.peek(0) != '\n'),
+            ('/', '/') => self.line_comment(),
             ('/', '*') => self.block_comment(),
             ('"', _) => self.string(),
             ('\'', _) => self.char_or_lifetime(),
             (c, _) if c.is_alphabetic() || c == '_' => self.identifier(),
             _ => self.keep(1),
         }
+    }
+
+    fn line_comment(&mut self) {
+        let (line, start) = (self.line, self.at);
+        self.blank_while(|lexer| lexer.peek(0) != '\n');
+        let comment = self.literal(line, start);
+        self.parts.comments.push(comment);
     }
 
     /// Block comments nest.
@@ -55,7 +72,7 @@ impl Lexer {
 
     fn string(&mut self) {
         self.keep(1);
-        let start = self.at;
+        let (line, start) = (self.line, self.at);
         self.blank_while(|lexer| {
             if lexer.peek(0) == '\\' {
                 lexer.blank(1);
@@ -63,19 +80,21 @@ impl Lexer {
             }
             lexer.peek(0) != '"'
         });
-        self.literal(start, self.at);
+        let string = self.literal(line, start);
+        self.parts.strings.push(string);
         self.keep(1);
     }
 
     /// At the first `#` or the quote after `r`, `br` or `cr`.
     fn raw_string(&mut self, hashes: usize) {
         self.keep(hashes + 1);
-        let start = self.at;
+        let (line, start) = (self.line, self.at);
         self.blank_while(|lexer| {
             let closes = (1..=hashes).all(|ahead| lexer.peek(ahead) == '#');
             !(lexer.peek(0) == '"' && closes)
         });
-        self.literal(start, self.at);
+        let string = self.literal(line, start);
+        self.parts.strings.push(string);
         self.keep(hashes + 1);
     }
 
@@ -107,9 +126,9 @@ impl Lexer {
         }
     }
 
-    fn literal(&mut self, start: usize, end: usize) {
-        let line = 1 + self.chars[..start].iter().filter(|&&c| c == '\n').count();
-        self.literals.push(Literal { line, text: self.chars[start..end].iter().collect() });
+    /// What was read since `start`, which is on `line`.
+    fn literal(&self, line: usize, start: usize) -> Literal {
+        Literal { line, text: self.chars[start..self.at].iter().collect() }
     }
 
     /// A NUL after the end, which no comparison here takes for anything.
@@ -119,14 +138,19 @@ impl Lexer {
 
     fn keep(&mut self, count: usize) {
         let end = (self.at + count).min(self.chars.len());
-        self.code.extend(&self.chars[self.at..end]);
-        self.at = end;
+        self.parts.code.extend(&self.chars[self.at..end]);
+        self.pass(end);
     }
 
     fn blank(&mut self, count: usize) {
         let end = (self.at + count).min(self.chars.len());
         let blanks = self.chars[self.at..end].iter().map(|&c| if c == '\n' { c } else { ' ' });
-        self.code.extend(blanks);
+        self.parts.code.extend(blanks);
+        self.pass(end);
+    }
+
+    fn pass(&mut self, end: usize) {
+        self.line += self.chars[self.at..end].iter().filter(|&&c| c == '\n').count();
         self.at = end;
     }
 
@@ -142,11 +166,11 @@ mod tests {
     use super::*;
 
     fn code(text: &str) -> String {
-        split(text).0
+        split(text).code
     }
 
     fn strings(text: &str) -> Vec<String> {
-        split(text).1.into_iter().map(|literal| literal.text).collect()
+        split(text).strings.into_iter().map(|literal| literal.text).collect()
     }
 
     #[test]
@@ -167,8 +191,15 @@ mod tests {
 
     #[test]
     fn a_string_knows_the_line_it_begins_on() {
-        let (_, literals) = split("a\n\"b\nc\"\n\"d\"");
-        assert_eq!(literals.iter().map(|literal| literal.line).collect::<Vec<_>>(), [2, 4]);
+        let strings = split("a\n\"b\nc\"\n\"d\"").strings;
+        assert_eq!(strings.iter().map(|literal| literal.line).collect::<Vec<_>>(), [2, 4]);
+    }
+
+    #[test]
+    fn comments_are_collected_and_not_out_of_strings() {
+        let comments = split("/// a\nb // \"c\"\n\"// d\" /* e */ //! f").comments;
+        let comment = |line, text: &str| Literal { line, text: text.to_owned() };
+        assert_eq!(comments, [comment(1, "/// a"), comment(2, "// \"c\""), comment(3, "//! f")]);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn findings(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
         monitoring::check(&workspace.root, tree),
         contents::check(&tree.pages),
         tutorial::check(&tree.pages, &tree.rust),
-        words::check(&tree.pages, &tree.rust),
+        words::check(tree),
         rules::check(tree.page(SEMANTICS), tree.page(SEMANTICS_TESTS), &tree.rust),
         rule_titles::check(tree.page(SEMANTICS), tree.page(SEMANTICS_TESTS)),
     ]

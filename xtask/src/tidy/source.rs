@@ -1,4 +1,4 @@
-use crate::tidy::lexer::{self, Literal};
+use crate::tidy::lexer::{self, Literal, Parts};
 
 /// A Rust file, split into what runs and what is only text.
 #[derive(Debug)]
@@ -9,12 +9,13 @@ pub(crate) struct Source {
     /// The text with comments and the inside of literals blanked out; line by line the same.
     pub code: String,
     pub strings: Vec<Literal>,
+    pub comments: Vec<Literal>,
 }
 
 impl Source {
     pub(crate) fn new(path: &str, text: &str) -> Self {
-        let (code, strings) = lexer::split(text);
-        Self { path: path.to_owned(), text: text.to_owned(), code, strings }
+        let Parts { code, strings, comments } = lexer::split(text);
+        Self { path: path.to_owned(), text: text.to_owned(), code, strings, comments }
     }
 
     /// Numbered from 1.
@@ -22,7 +23,7 @@ impl Source {
         (1..).zip(self.code.lines())
     }
 
-    /// The code up to the unit tests, which stand last in a file.
+    /// The code up to the unit tests, which are last in a file.
     pub(crate) fn product_code(&self) -> &str {
         self.code.split("#[cfg(test)]\nmod tests {").next().unwrap_or(&self.code)
     }

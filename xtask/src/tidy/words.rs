@@ -1,6 +1,7 @@
 use crate::tidy::finding::Finding;
+use crate::tidy::lexer::Literal;
 use crate::tidy::source::Source;
-use crate::tidy::tree::Page;
+use crate::tidy::tree::{Script, Tree};
 
 /// Phrases that are wrong English, or that a reader has to puzzle out. Say who does what instead,
 /// as in "the caller gets an error".
@@ -48,14 +49,52 @@ const PHRASES: &[&str] = &[
 /// What a doc comment must not begin with: a genitive without its noun.
 const OPENINGS: &[&str] = &["of the", "of a", "of this", "of its"];
 
-/// Pages and doc comments, which are also the help texts of commands, are written in plain English.
-pub(crate) fn check(pages: &[Page], sources: &[Source]) -> Vec<Finding> {
-    let pages = pages.iter().flat_map(|page| in_passages(&page.path, &passages(&page.text), &[]));
-    let sources = sources.iter().flat_map(|source| {
-        let comments = doc_comments(source);
-        in_passages(&source.path, &comments, OPENINGS)
+/// Pages, comments and the texts that users read are written in plain English. Doc comments are
+/// also the help texts of commands.
+pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
+    let pages = tree.pages.iter().flat_map(|page| found(&page.path, &passages(&page.text), &[]));
+    let sources = tree.rust.iter().flat_map(in_source);
+    let scripts = tree.scripts.iter().filter(|script| !is_landed(script));
+    let scripts = scripts.flat_map(|script| {
+        let remarks = (1..).zip(script.text.lines()).filter_map(|(number, line)| {
+            let (_, remark) = line.split_once("--")?;
+            Some((number, remark.trim_start_matches('-').trim()))
+        });
+        found(&script.path, &joined(remarks), &[])
     });
-    pages.chain(sources).collect()
+    pages.chain(sources).chain(scripts).collect()
+}
+
+/// A migration never changes once it has landed, not even its comments: some stores know it by its
+/// checksum.
+fn is_landed(script: &Script) -> bool {
+    script.path.contains("/migrations/")
+}
+
+fn in_source(source: &Source) -> Vec<Finding> {
+    let comments = |is_doc: bool| {
+        let of_kind = source.comments.iter().filter_map(move |comment| {
+            let text = &comment.text;
+            let doc = text.strip_prefix("///").or_else(|| text.strip_prefix("//!"));
+            let words = doc.unwrap_or(text).trim_start_matches('/').trim();
+            (doc.is_some() == is_doc).then_some((comment.line, words))
+        });
+        joined(of_kind)
+    };
+    let mut findings = found(&source.path, &comments(true), OPENINGS);
+    findings.extend(found(&source.path, &comments(false), &[]));
+    if source.is_product() {
+        let end = source.product_code().lines().count();
+        let strings = source.strings.iter().filter(|string| string.line <= end);
+        findings.extend(strings.flat_map(|string| found(&source.path, &[printed(string)], &[])));
+    }
+    findings
+}
+
+/// A string as its reader sees it: a line that ends in `\` continues on the next.
+fn printed(string: &Literal) -> Passage<'_> {
+    let lines = string.text.lines().map(|line| line.trim().trim_end_matches('\\').trim_end());
+    Passage { first: string.line, lines: lines.collect() }
 }
 
 /// Lines that are read as one text, so that a phrase is found across a line break.
@@ -70,23 +109,14 @@ fn passages(text: &str) -> Vec<Passage<'_>> {
     let prose = (1..).zip(text.lines()).filter(move |(_, line)| {
         let is_fence = line.trim_start().starts_with("```");
         is_code ^= is_fence;
-        !is_code && !is_fence && !line.is_empty()
+        !is_code && !is_fence
     });
     joined(prose)
 }
 
-fn doc_comments(source: &Source) -> Vec<Passage<'_>> {
-    let lines = (1..).zip(source.text.lines());
-    joined(lines.filter_map(|(number, line)| {
-        let line = line.trim_start();
-        let text = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?.trim();
-        (!text.is_empty()).then_some((number, text))
-    }))
-}
-
 fn joined<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<Passage<'a>> {
     let mut passages: Vec<Passage<'_>> = Vec::new();
-    for (number, line) in lines {
+    for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
         match passages.last_mut() {
             Some(last) if last.first + last.lines.len() == number => last.lines.push(line),
             _ => passages.push(Passage { first: number, lines: vec![line] }),
@@ -95,7 +125,7 @@ fn joined<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<Passage<'a>>
     passages
 }
 
-fn in_passages(path: &str, passages: &[Passage<'_>], openings: &[&str]) -> Vec<Finding> {
+fn found(path: &str, passages: &[Passage<'_>], openings: &[&str]) -> Vec<Finding> {
     let found = passages.iter().flat_map(|passage| {
         let text = passage.lines.join(" ").to_ascii_lowercase();
         let opening = openings.iter().filter(|opening| text.starts_with(&format!("{opening} ")));
@@ -132,13 +162,18 @@ fn is_whole(text: &str, at: usize, phrase: &str) -> bool {
 mod tests {
     use super::*;
     use crate::tidy::finding::Severity;
+    use crate::tidy::tree::Page;
 
     fn failures(path: &str, text: &str) -> Vec<Option<usize>> {
-        let pages = [Page { path: path.to_owned(), text: text.to_owned() }];
-        let sources = [Source::new(path, text)];
-        let findings =
-            if path.ends_with(".rs") { check(&[], &sources) } else { check(&pages, &[]) };
-        let failures = findings.into_iter().filter(|finding| finding.severity == Severity::Failure);
+        let (path, text) = (path.to_owned(), text.to_owned());
+        let mut tree = Tree::default();
+        match path.rsplit_once('.').unwrap().1 {
+            "rs" => tree.rust.push(Source::new(&path, &text)),
+            "md" => tree.pages.push(Page { path, text }),
+            _ => tree.scripts.push(Script { path, text }),
+        }
+        let failures =
+            check(&tree).into_iter().filter(|finding| finding.severity == Severity::Failure);
         failures.map(|finding| finding.line).collect()
     }
 
@@ -161,8 +196,33 @@ mod tests {
     fn other_words_code_and_names_pass() {
         let page = "this toldness, `is told`, r1_is_told\n```\nis told\n```\nis\n\ntold";
         assert_eq!(failures("docs/a.md", page), []);
-        let code = "// is told\nlet said = \"is told\";\n/// is\nfn told() {}\n/// told";
+        let code = "let said = \"is told\";\n/// is\nfn told() {}\n/// told\n// is\nx\n// told";
         assert_eq!(failures("a/src/b.rs", code), []);
+    }
+
+    #[test]
+    fn comments_of_every_language_are_checked() {
+        assert_eq!(
+            failures("a/src/b.rs", "a; // It is\n// told.\n/// So many."),
+            [Some(3), Some(1)]
+        );
+        assert_eq!(
+            failures("a/sql/b.sql", "SELECT 1; -- is\n-- told\n-- is\n1 -- so many"),
+            [Some(1), Some(4)]
+        );
+        assert_eq!(failures("a/lua/b.lua", "--- Whoever\nreturn 'is told'"), [Some(1)]);
+    }
+
+    #[test]
+    fn a_landed_migration_keeps_its_comments() {
+        assert_eq!(failures("a/migrations/1.sql", "-- is told"), []);
+    }
+
+    #[test]
+    fn strings_of_a_product_are_checked_but_for_those_of_its_tests() {
+        let code = "f(\"it \\\n   is told\")\n#[cfg(test)]\nmod tests {\n\"is told\"}";
+        assert_eq!(failures("queuekit-core/src/a.rs", code), [Some(2)]);
+        assert_eq!(failures("integration-tests/src/a.rs", code), []);
     }
 
     #[test]

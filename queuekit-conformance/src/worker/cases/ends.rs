@@ -80,7 +80,7 @@ pub(in crate::worker) async fn r13_5_a_worker_that_is_dropped_gives_its_jobs_bac
 pub(in crate::worker) async fn r13_5_a_worker_that_has_ended_is_listed_no_more(live: Live) {
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
     let worker = || live.worker().lease_ttl(LeaseTtl::default().get()).handle(handler);
-    // It goes on while the others end.
+    // It keeps running while the others end.
     let other = worker().start().await.expect("start");
     live.beat_of(&other).await;
     let listed = async || live.world.workers().await.len();

@@ -188,7 +188,7 @@ mod tests {
             read_head(&mut stream).await;
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{").await.unwrap();
             for _ in 0..100 {
-                // The head arrives before the clock goes on.
+                // The head arrives before the clock moves.
                 tokio::task::yield_now().await;
             }
             tokio::time::pause();

@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn s6_lists_and_texts_are_counted_before_one_address_is_read() {
-        // Each is no address: whoever read one before the count would say so.
+        // None of these is an address: code that read one before the count would report that.
         let none = |count: usize| vec!["none"; count];
         let mail = |field: &str, value: serde_json::Value| {
             let mut payload =

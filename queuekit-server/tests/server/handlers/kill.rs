@@ -37,7 +37,7 @@ async fn r0_2_a_webhook_whose_worker_is_killed_is_sent_again_under_its_id() {
 
 #[tokio::test]
 async fn r0_2_a_mail_whose_worker_is_killed_is_sent_again_under_its_id() {
-    // The first one has the mail, and the worker does not hear of it.
+    // The server accepts the first mail, and the worker gets no reply.
     let says = |number, verb: &str| (number == 1 && verb == "END").then_some("");
     let manners = Manners { says: Some(Box::new(says)), ..Manners::default() };
     let server = MailServer::new(manners);

@@ -76,8 +76,8 @@ fn s3_no_byte_is_read_of_a_body_whose_sender_lacks_the_scope() {
 fn s6_a_key_that_has_its_share_of_memory_is_refused_more_and_others_go_on() {
     let server = guarded_with("[limits]\nmax_body_bytes = 1048576\nmax_buffered_bytes = 16777216");
     let post = ("POST", "/v1/jobs");
-    // A key has a quarter of 16 MiB: four of these five bodies. None of them ends, so what is
-    // answered is answered for want of memory.
+    // A key has a quarter of 16 MiB: four of these five bodies. None of them ends, so an
+    // answer means that memory is short.
     let mut bodies: Vec<_> =
         (0..5).map(|_| begun(&server, "producer", post, MIB, MIB - 1)).collect();
     let refused = first_answer(&mut bodies);
@@ -194,7 +194,7 @@ fn s6_streams_and_long_polls_of_one_key_leave_places_for_others() {
         let body = json!({"queues": [queue], "worker": "w", "wait_ms": wait_ms});
         by(&server, key, "POST", "/v1/reserve").json(&body).status
     };
-    // One that comes while the others are tried is told to come again.
+    // A request that arrives while the others are tried is asked to retry.
     let poll = || while reserve("worker", "poll", 60_000) == 429 {};
     thread::scope(|scope| {
         let polls = [scope.spawn(poll), scope.spawn(poll)];
@@ -242,8 +242,8 @@ fn s6_one_address_has_its_part_of_the_connections() {
 fn s6_who_sends_wrong_keys_keeps_nobody_else_out() {
     let server = guarded_with("[limits]\nmax_connections = 8");
     let wrong = "GET /v1/jobs HTTP/1.1\r\nhost: a\r\nauthorization: Bearer wrong\r\n\r\n";
-    // All places are taken by those who have been answered, and would be for minutes: the answers
-    // to so many wrong keys wait for each other.
+    // Clients that have their answer take all places, and would keep them for minutes: the answers
+    // to this many wrong keys wait for each other.
     let hold = |_| {
         let mut stream = TcpStream::connect(server.address()).unwrap();
         stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();

@@ -93,7 +93,7 @@ fn r3_3_a_token_of_another_queue_is_refused(server: &mut Server) {
 
 /// A lease that ran out, of a job that another now has.
 fn reclaimed(server: &Server, stale: &mut Vec<Stale>) {
-    // The shortest lease there is. A reserve that waits is told when it has run out.
+    // The shortest lease there is. A waiting reserve is woken when it expires.
     let token = lease(server, 1_000, None);
     let again = reserve(server, LEASE_MS, 20_000);
     let (old, new) = (id_of(&token), id_of(&again));
