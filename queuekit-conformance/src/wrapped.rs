@@ -7,9 +7,9 @@ use queuekit_core::capability::{
     Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Control, Durability, Emission,
     ErrorGroups, EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
     History, Inspect, Leases, Migration, Migrations, Orders, Outbox, PoolUse, Report,
-    ReportOutcome, RescheduleOutcome, RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery,
-    ScheduleRows, Schedules, SchemaStatus, Settlement, StoredEvents, StoredSettings, Upkeep,
-    UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo, WorkerOrder, WorkerPage,
+    ReportOutcome, RescheduleOutcome, RestGuard, RetryOutcome, ScheduleChange, ScheduleChanged,
+    ScheduleQuery, ScheduleRows, Schedules, SchemaStatus, Settlement, StoredEvents, StoredSettings,
+    Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo, WorkerOrder, WorkerPage,
 };
 use queuekit_core::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use queuekit_core::{
@@ -152,6 +152,14 @@ impl<L: Layer> Wakeups for Wrapped<L> {
     fn subscribe_cancels(&self, queues: &[QueueName]) -> Result<Wakeup> {
         self.0.called("subscribe_cancels");
         self.0.subscribe_cancels(queues)
+    }
+
+    fn are_heard(&self, queues: &[QueueName]) -> bool {
+        self.0.wakeups().are_heard(queues)
+    }
+
+    fn rest(&self) -> Option<RestGuard> {
+        self.0.wakeups().rest()
     }
 }
 

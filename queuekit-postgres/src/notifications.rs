@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::poll_fn;
-use queuekit_core::capability::WakeupHub;
+use queuekit_core::capability::{RestGuard, Resting, WakeupHub};
 use queuekit_core::{QueueName, retry};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -27,6 +27,9 @@ const GAP: Duration = Duration::from_millis(5);
 const HEAD_START: Duration = Duration::from_millis(1);
 /// How often a silent connection is checked, and how long the check may take.
 const CHECK: Duration = Duration::from_secs(5);
+/// While a worker rests no check is made (contract R13.12): then the system finds out this soon
+/// that the network drops every packet.
+const KEEPALIVE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Notices {
     listen_at: Option<Config>,
@@ -35,6 +38,14 @@ pub(crate) struct Notices {
     wakeups: Arc<WakeupHub>,
     /// Notices that are not sent yet.
     untold: Arc<Untold>,
+    heard: Heard,
+}
+
+/// Whether notices of other processes are heard, and whether a worker rests meanwhile.
+#[derive(Clone, Default)]
+struct Heard {
+    is_listening: Arc<AtomicBool>,
+    resting: Resting,
 }
 
 /// A notice to other processes about a queue.
@@ -98,27 +109,44 @@ impl Notices {
         wakeups: Arc<WakeupHub>,
     ) -> Self {
         let channel = schema.as_str().to_owned();
-        Self { listen_at, tls, channel, wakeups, untold: Arc::default() }
+        let (untold, heard) = (Arc::default(), Heard::default());
+        Self { listen_at, tls, channel, wakeups, untold, heard }
     }
 
     /// Begins to listen and to send, on the store's own runtime.
     pub(crate) fn start(&self, shared: &Shared) {
-        let Some(config) = self.listen_at.clone() else {
+        let Some(mut config) = self.listen_at.clone() else {
             // Behind a pooler without `listen` there is no connection to listen on: workers poll.
             return;
         };
-        let (tls, channel) = (self.tls.clone(), self.channel.clone());
+        config.keepalives_idle(KEEPALIVE);
+        let (tls, channel, heard) = (self.tls.clone(), self.channel.clone(), self.heard.clone());
         let (wakeups, untold) = (Arc::clone(&self.wakeups), Arc::clone(&self.untold));
         shared.io.spawn(async move {
             let mut failures = 0;
             loop {
-                if let Err(error) = serve(&config, &tls, &channel, &wakeups, &untold).await {
+                let parts = (&*wakeups, &*untold, &heard);
+                if let Err(error) = serve(&config, &tls, &channel, parts).await {
                     tracing::debug!(%error, "notifications from Postgres were interrupted");
+                }
+                if heard.is_listening.swap(false, Ordering::AcqRel) {
+                    // Who rests has to look by itself from now on.
+                    wakeups.ring_all();
                 }
                 sleep(retry::reconnect_delay(failures, retry::chance())).await;
                 failures = (failures + 1).min(8);
             }
         });
+    }
+
+    /// Whether notices of other processes are heard.
+    pub(crate) fn are_heard(&self) -> bool {
+        self.heard.is_listening.load(Ordering::Acquire)
+    }
+
+    /// A worker rests: a silent connection is not checked meanwhile.
+    pub(crate) fn rest(&self) -> RestGuard {
+        self.heard.resting.begin()
     }
 
     /// Notifies other processes soon, or after a head start if a worker of this process waits for
@@ -140,8 +168,7 @@ async fn serve(
     config: &Config,
     tls: &MakeRustlsConnect,
     channel: &str,
-    wakeups: &WakeupHub,
-    untold: &Untold,
+    (wakeups, untold, listening): (&WakeupHub, &Untold, &Heard),
 ) -> Result<(), tokio_postgres::Error> {
     let (client, mut connection) = in_time(config.connect(tls.clone())).await?;
     let (heard, mut hearing) = mpsc::unbounded_channel();
@@ -165,6 +192,7 @@ async fn serve(
         // Nobody in this process was notified of jobs stored before it listened.
         wakeups.ring_all();
         wakeups.ring_all_cancels();
+        listening.is_listening.store(true, Ordering::Release);
         let mut free_at = Instant::now();
         // Notices that a failed connection left unsent go first.
         let mut tell_at = Some(free_at);
@@ -191,6 +219,7 @@ async fn serve(
                         tell(&client, channel, untold).await?;
                         free_at = Instant::now() + GAP;
                     }
+                    None if listening.resting.any() => {}
                     // If the network drops every packet, the connection is silent and reports no
                     // error.
                     None => in_time(client.check_connection()).await?,

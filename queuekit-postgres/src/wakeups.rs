@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use queuekit_core::capability::{Wakeup, Wakeups};
+use queuekit_core::capability::{RestGuard, Wakeup, Wakeups};
 use queuekit_core::{QueueName, Result};
 
 use crate::PostgresStore;
@@ -18,6 +18,14 @@ impl Wakeups for PostgresStore {
     fn subscribe_cancels(&self, queues: &[QueueName]) -> Result<Wakeup> {
         self.shared.check_open().map_err(|error| error.during("subscribe_cancels"))?;
         Ok(self.shared.wakeups.subscribe_cancels(queues))
+    }
+
+    fn are_heard(&self, _: &[QueueName]) -> bool {
+        self.shared.notices.are_heard()
+    }
+
+    fn rest(&self) -> Option<RestGuard> {
+        Some(self.shared.notices.rest())
     }
 }
 

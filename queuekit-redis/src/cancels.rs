@@ -103,6 +103,7 @@ async fn hear(shared: &Weak<Shared>, connection: PubSub) -> Outcome<()> {
             }
             Ok(None) => return Err(silent("the connection that listens was closed")),
             Err(_) if shared.strong_count() == 0 => return Ok(()),
+            Err(_) if shared.upgrade().is_some_and(|shared| shared.resting.any()) => {}
             Err(_) => {
                 let answer = timeout(CHECK, asks.ping::<redis::Value>()).await;
                 answer.map_err(|_| silent("the listening connection does not answer"))??;

@@ -73,7 +73,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use queuekit_core::capability::WakeupHub;
+use queuekit_core::capability::{Resting, WakeupHub};
 use queuekit_core::{Limits, Result};
 
 pub use config::RedisConfig;
@@ -104,6 +104,8 @@ struct Shared {
     wakeups: Arc<WakeupHub>,
     marker: marker::Marker,
     cancels: cancels::Cancels,
+    /// The workers of this process that rest.
+    resting: Resting,
     op_timeout: Duration,
     wait_replicas: Option<(u32, Duration)>,
     limits: Limits,

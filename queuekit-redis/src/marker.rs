@@ -17,6 +17,8 @@ use crate::repeat::Call;
 
 /// How long one look waits. The end of a look shows whether the connection still lives.
 const LOOK_S: u64 = 5;
+/// The same while a worker rests, because every look is a call (contract R13.12).
+const RESTING_LOOK_S: u64 = 3600;
 
 /// The most slots of a Cluster whose markers a store waits for; each needs a connection of its own.
 /// Queues in further slots are polled.
@@ -26,7 +28,15 @@ type Queues = BTreeSet<QueueName>;
 
 /// The queues whose markers the store waits for, grouped by connection.
 #[derive(Debug, Default)]
-pub(crate) struct Marker(Mutex<HashMap<Option<u16>, watch::Sender<Queues>>>);
+pub(crate) struct Marker(Mutex<HashMap<Option<u16>, Group>>);
+
+/// The queues of a connection.
+#[derive(Debug)]
+struct Group {
+    watched: watch::Sender<Queues>,
+    /// The queues whose markers the connection waits for now.
+    seen: Arc<Mutex<Queues>>,
+}
 
 impl Marker {
     /// Waits for these queues too. The first queue of a connection opens it.
@@ -34,19 +44,36 @@ impl Marker {
         let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for queue in queues {
             let group = shared.topology.group_of(&shared.keyspace.marker(queue));
-            if let Some(watched) = groups.get(&group) {
+            if let Some(Group { watched, .. }) = groups.get(&group) {
                 watched.send_if_modified(|watched| watched.insert(queue.clone()));
             } else if groups.len() < SLOTS {
                 let (watched, look) = watch::channel(Queues::from([queue.clone()]));
-                groups.insert(group, watched);
-                shared.io.spawn(wait(Arc::downgrade(shared), look));
+                let seen = Arc::<Mutex<Queues>>::default();
+                groups.insert(group, Group { watched, seen: Arc::clone(&seen) });
+                shared.io.spawn(wait(Arc::downgrade(shared), look, seen));
             }
         }
+    }
+
+    /// Whether a connection waits for the marker of each of these queues.
+    pub(crate) fn sees(&self, queues: &[QueueName]) -> bool {
+        let groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut unseen: Vec<&QueueName> = queues.iter().collect();
+        for Group { seen, .. } in groups.values() {
+            let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            unseen.retain(|queue| !seen.contains(*queue));
+        }
+        unseen.is_empty()
     }
 }
 
 /// Runs until the store is dropped.
-async fn wait(shared: Weak<Shared>, mut watched: watch::Receiver<Queues>) {
+async fn wait(
+    shared: Weak<Shared>,
+    mut watched: watch::Receiver<Queues>,
+    seen: Arc<Mutex<Queues>>,
+) {
+    let see = |queues: Queues| *seen.lock().unwrap_or_else(PoisonError::into_inner) = queues;
     let mut failures = 0;
     while let Some(strong) = shared.upgrade() {
         let Some(first) = watched.borrow().first().map(|queue| strong.keyspace.marker(queue))
@@ -58,7 +85,13 @@ async fn wait(shared: Weak<Shared>, mut watched: watch::Receiver<Queues>) {
         let ended = match connected {
             Ok((node, connection)) => {
                 failures = 0;
+                see(watched.borrow_and_update().clone());
                 let ended = look(&shared, connection, &mut watched).await;
+                see(Queues::new());
+                // Who rests has to look by itself from now on.
+                if let (Err(_), Some(shared)) = (&ended, shared.upgrade()) {
+                    shared.wakeups.ring_all();
+                }
                 ended.map_err(|failure| (Some(node), failure))
             }
             Err(failure) => Err((None, failure)),
@@ -93,17 +126,21 @@ async fn look(
     mut connection: MultiplexedConnection,
     watched: &mut watch::Receiver<Queues>,
 ) -> Outcome<()> {
-    let queues: Vec<QueueName> = watched.borrow_and_update().iter().cloned().collect();
+    let queues: Vec<QueueName> = watched.borrow().iter().cloned().collect();
     let Some(keys) = shared
         .upgrade()
         .map(|shared| queues.iter().map(|queue| shared.keyspace.marker(queue)).collect::<Vec<_>>())
     else {
         return Ok(());
     };
-    let mut command = cmd("BLPOP");
-    command.arg(&keys).arg(LOOK_S);
     loop {
-        let limit = Duration::from_secs(LOOK_S * 2);
+        let Some(rests) = shared.upgrade().map(|shared| shared.resting.any()) else {
+            return Ok(());
+        };
+        let look_s = if rests { RESTING_LOOK_S } else { LOOK_S };
+        let mut command = cmd("BLPOP");
+        command.arg(&keys).arg(look_s);
+        let limit = Duration::from_secs(look_s + LOOK_S);
         let asked = connection.send_packed_command(&command);
         let answer = tokio::select! {
             answer = tokio::time::timeout(limit, asked) => answer,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
-use queuekit_core::capability::{Migrations, WakeupHub};
+use queuekit_core::capability::{Migrations, Resting, WakeupHub};
 use queuekit_core::{Error, ErrorKind, Result};
 use redis::ConnectionInfo;
 
@@ -104,6 +104,7 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
         known: crate::known_queues::Known::default(),
         wakeups: Arc::new(WakeupHub::default()),
         marker: Marker::default(),
+        resting: Resting::default(),
         cancels: Cancels::default(),
         op_timeout: config.op_timeout,
         wait_replicas: config.wait_replicas,

@@ -1,7 +1,7 @@
 //! Hints that there may be work, or that a run was asked to stop: at once from this process, by a
 //! marker or a message from others.
 
-use queuekit_core::capability::{Wakeup, Wakeups};
+use queuekit_core::capability::{RestGuard, Wakeup, Wakeups};
 use queuekit_core::{QueueName, Result};
 
 use crate::RedisStore;
@@ -19,6 +19,14 @@ impl Wakeups for RedisStore {
         let wakeup = self.shared.wakeups.subscribe_cancels(queues);
         self.shared.cancels.listen(&self.shared);
         Ok(wakeup)
+    }
+
+    fn are_heard(&self, queues: &[QueueName]) -> bool {
+        self.shared.marker.sees(queues)
+    }
+
+    fn rest(&self) -> Option<RestGuard> {
+        Some(self.shared.resting.begin())
     }
 }
 

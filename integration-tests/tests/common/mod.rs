@@ -14,6 +14,7 @@ pub(crate) mod postgres;
 #[cfg(unix)]
 pub(crate) mod postgres_crash_site;
 pub(crate) mod psql;
+pub(crate) mod quiet;
 pub(crate) mod redis;
 pub(crate) mod redis_clock;
 #[cfg(unix)]

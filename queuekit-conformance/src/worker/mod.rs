@@ -110,6 +110,12 @@ macro_rules! __for_each_worker_case {
                 [Control] r3_9_a_quiet_worker_that_runs_until_idle_ends
             }
 
+            quiet {
+                [Wakeups] r13_12_an_idle_worker_makes_no_call_until_it_is_rung
+                r13_12_without_wake_ups_it_polls
+                [Wakeups Control] r13_12_an_order_is_met_at_the_next_call
+            }
+
             hints {
                 [Wakeups] r13_6_a_wakeup_starts_work_before_the_poll
                 r13_6_without_wakeups_polling_finds_work

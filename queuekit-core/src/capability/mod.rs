@@ -37,5 +37,5 @@ pub use schedules::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };
 pub use upkeep::{Upkeep, UpkeepReport};
-pub use wakeups::{Wakeup, WakeupHub, Wakeups};
+pub use wakeups::{RestGuard, Resting, Wakeup, WakeupHub, Wakeups};
 pub use why::{Why, WhyFacts};

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::Notify;
@@ -24,6 +25,48 @@ pub trait Wakeups: Debug + Send + Sync {
     /// # Errors
     /// `Closed`.
     fn subscribe_cancels(&self, queues: &[QueueName]) -> Result<Wakeup>;
+
+    /// Whether wake-ups of these queues, to which this process subscribed, are received now also
+    /// from other processes. A worker that rests (contract R13.12) relies on it. When wake-ups that
+    /// were received no longer are, the store rings them all.
+    fn are_heard(&self, queues: &[QueueName]) -> bool {
+        let _ = queues;
+        true
+    }
+
+    /// A worker rests until the answer is dropped: meanwhile the store makes no call for its
+    /// wake-ups alone, such as a check of a silent connection. None if it never makes such calls.
+    fn rest(&self) -> Option<RestGuard> {
+        None
+    }
+}
+
+/// Counts the workers of one process that rest.
+#[derive(Clone, Debug, Default)]
+pub struct Resting(Arc<AtomicUsize>);
+
+impl Resting {
+    /// One more rests, until the answer is dropped.
+    pub fn begin(&self) -> RestGuard {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        RestGuard(self.clone())
+    }
+
+    /// Whether any rests.
+    pub fn any(&self) -> bool {
+        self.0.load(Ordering::Acquire) > 0
+    }
+}
+
+/// A worker that rests; it no longer does when this is dropped.
+#[derive(Debug)]
+#[must_use = "the rest ends when it is dropped"]
+pub struct RestGuard(Resting);
+
+impl Drop for RestGuard {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// Rings when there may be something to do; several rings before anyone listens are one.
@@ -123,5 +166,20 @@ impl Subscribers {
 
     fn by_queue(&self) -> MutexGuard<'_, HashMap<QueueName, Vec<Weak<Notify>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r13_12_a_process_rests_as_long_as_any_of_its_workers_does() {
+        let resting = Resting::default();
+        let (one, other) = (resting.begin(), resting.clone().begin());
+        drop(one);
+        assert!(resting.any());
+        drop(other);
+        assert!(!resting.any());
     }
 }

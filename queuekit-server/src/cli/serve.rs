@@ -40,7 +40,8 @@ creates a key.";
 impl Serve {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         if !self.work && !self.flags.is_empty() {
-            let message = "--queues and --concurrency need --work: they are settings of the worker";
+            let message =
+                "--queues, --concurrency and --quiet need --work: they are settings of the worker";
             return Err(Usage::error(message));
         }
         let options = self.http.clone().resolve(&context.sources)?;

@@ -99,10 +99,11 @@ fn bind(flag: Option<Listen>, context: &Context) -> Result<Option<Listener>> {
 
 /// A worker with these handlers; logs which they are.
 pub(crate) fn worker(client: Client, settings: WorkSettings) -> Worker {
-    let WorkSettings { queues, concurrency, lease, handlers } = settings;
+    let WorkSettings { queues, concurrency, quiet, lease, handlers } = settings;
     let kinds: Vec<&str> = handlers.iter().map(Handler::kind).collect();
     tracing::info!(handlers = kinds.join(", "), "handlers enabled");
-    let worker = Worker::new(client).queues(queues).concurrency(concurrency).lease_ttl(lease.get());
+    let worker = Worker::new(client).queues(queues).concurrency(concurrency);
+    let worker = worker.lease_ttl(lease.get()).quiet_when_idle(quiet);
     handlers.into_iter().fold(traces::follow(worker), |worker, handler| handler.add_to(worker))
 }
 

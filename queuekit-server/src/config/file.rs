@@ -32,6 +32,7 @@ pub(crate) struct FileSettings {
     pub(crate) tls: Option<TlsEntry>,
     pub(crate) limits: LimitsEntry,
     pub(crate) concurrency: Option<NonZeroUsize>,
+    pub(crate) quiet: Option<bool>,
     pub(crate) lease_ms: Option<NonZeroU64>,
     #[serde(deserialize_with = "queues")]
     pub(crate) queues: Vec<QueueName>,

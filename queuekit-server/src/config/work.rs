@@ -1,10 +1,11 @@
 //! Settings of a worker: its queues, concurrency, leases and handlers.
 
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use queuekit::QueueName;
 use queuekit::store::LeaseTtl;
 
@@ -25,6 +26,29 @@ pub(crate) struct WorkFlags {
     /// Maximum jobs to run at once [env: QUEUEKIT_CONCURRENCY, WORKER_COUNT] [default: 10]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
+    /// Whether to send the store nothing while the queues have nothing to do, so that a database
+    /// may sleep [env: QUEUEKIT_QUIET] [default: off]
+    #[arg(long, value_name = "on|off", hide_possible_values = true)]
+    quiet: Option<Switch>,
+}
+
+/// Whether something is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+impl FromStr for Switch {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        match text {
+            "on" => Ok(Self::On),
+            "off" => Ok(Self::Off),
+            _ => Err("it must be on or off"),
+        }
+    }
 }
 
 /// The resolved settings.
@@ -32,6 +56,7 @@ pub(crate) struct WorkFlags {
 pub(crate) struct WorkSettings {
     pub(crate) queues: Vec<QueueName>,
     pub(crate) concurrency: usize,
+    pub(crate) quiet: bool,
     pub(crate) lease: LeaseTtl,
     pub(crate) handlers: Vec<Handler>,
 }
@@ -39,7 +64,7 @@ pub(crate) struct WorkSettings {
 impl WorkFlags {
     /// Whether no flag was given.
     pub(crate) fn is_empty(&self) -> bool {
-        self.queues.is_empty() && self.concurrency.is_none()
+        self.queues.is_empty() && self.concurrency.is_none() && self.quiet.is_none()
     }
 }
 
@@ -51,6 +76,11 @@ impl WorkSettings {
             None => environment.parse("WORKER_COUNT")?,
         };
         let concurrency = flags.concurrency.or(counted).or(file.concurrency);
+        let quiet = match flags.quiet {
+            Some(quiet) => Some(quiet),
+            None => environment.parse("QUEUEKIT_QUIET")?,
+        };
+        let quiet = quiet.map(|quiet| quiet == Switch::On).or(file.quiet);
         let lease = file.lease_ms.map(|ms| LeaseTtl::new(Duration::from_millis(ms.get())));
         let lease = lease
             .transpose()
@@ -59,6 +89,7 @@ impl WorkSettings {
         Ok(Self {
             queues: named.unwrap_or_else(|| vec![QueueName::default()]),
             concurrency: concurrency.unwrap_or(CONCURRENCY).get(),
+            quiet: quiet.unwrap_or(false),
             lease: lease.unwrap_or_default(),
             handlers: handlers(sources)?,
         })
@@ -90,5 +121,23 @@ mod tests {
         sources.environment = Environment::of([("QUEUEKIT_CONCURRENCY", "0")]);
         let error = concurrency(None, &sources).unwrap_err().to_string();
         assert!(error.starts_with("the variable QUEUEKIT_CONCURRENCY"), "{error}");
+    }
+
+    #[test]
+    fn quiet_is_the_flag_s_else_the_variable_s_else_the_file_s() {
+        let quiet = |quiet: Option<Switch>, sources: &Sources| {
+            let flags = WorkFlags { quiet, ..WorkFlags::default() };
+            WorkSettings::resolve(flags, sources).map(|settings| settings.quiet)
+        };
+        let mut sources = Sources::default();
+        assert!(!quiet(None, &sources).unwrap());
+        sources.file.quiet = Some(true);
+        assert!(quiet(None, &sources).unwrap());
+        sources.environment = Environment::of([("QUEUEKIT_QUIET", "off")]);
+        assert!(!quiet(None, &sources).unwrap());
+        assert!(quiet(Some(Switch::On), &sources).unwrap());
+        sources.environment = Environment::of([("QUEUEKIT_QUIET", "yes")]);
+        let error = quiet(None, &sources).unwrap_err().to_string();
+        assert!(error.starts_with("the variable QUEUEKIT_QUIET: it must be on or off"), "{error}");
     }
 }

@@ -48,7 +48,8 @@ impl RunningWorker {
         let caring = Arc::clone(&shared);
         let failed = move |error: &Error| caring.store_error(error);
         let (store, every) = (Arc::clone(shared.backend()), shared.settings.upkeep_interval);
-        runtime.spawn(take_care(store, every, beside.stop.clone(), failed));
+        let rest = Arc::clone(&shared.rest);
+        runtime.spawn(take_care(store, every, rest, beside.stop.clone(), failed));
         runtime.spawn(tell_runs(Arc::clone(&shared), beside.stop.clone()));
         runtime.spawn(warn_of_unserved(Arc::clone(&shared), beside.stop.clone()));
         if let Some(work) = work {
@@ -164,6 +165,7 @@ struct StopGuard {
 impl Drop for StopGuard {
     fn drop(&mut self) {
         self.stop.cancel();
+        self.shared.rest.end();
         self.shared.stop();
     }
 }

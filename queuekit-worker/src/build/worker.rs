@@ -186,6 +186,15 @@ impl Worker {
         self
     }
 
+    /// Whether the worker makes no call while its queues have nothing to do (contract R13.12), so
+    /// that a database may sleep. It wakes when a job arrives, when the next job, lease or schedule
+    /// that it knows of is due, and after an hour. An order to a quiet worker, and a new schedule,
+    /// may wait that long. Default: false.
+    pub fn quiet_when_idle(mut self, quiet: bool) -> Self {
+        self.settings.quiet_when_idle = quiet;
+        self
+    }
+
     /// How often the worker runs upkeep (retention and repair), at most 1 h, varied by up to 10 %
     /// (contract R13.7). Default: 10 s.
     pub fn upkeep_interval(mut self, interval: Duration) -> Self {

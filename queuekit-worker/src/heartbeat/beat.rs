@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::capability::{About, Beat, BeatTtl, Served};
+use queuekit_core::limits::QUIET;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -40,28 +41,40 @@ async fn beat_until(stopped: &CancellationToken, shared: &Arc<Shared>) {
     let ttl = BeatTtl::from(shared.settings.ttl);
     let about = process(shared);
     loop {
-        if beat_once(shared, ttl, &about).await {
+        let rests = shared.rest.is_on();
+        let mut answered = beat_once(shared, ttl, &about).await;
+        if answered == Some(true) {
             // So that the list shows at once that they are obeyed.
-            beat_once(shared, ttl, &about).await;
+            answered = beat_once(shared, ttl, &about).await;
         }
-        if stopped.run_until_cancelled(sleep(beat_interval(shared.settings.ttl))).await.is_none() {
+        let next = async {
+            if rests && answered.is_some() {
+                // That beat said how long the worker makes no call.
+                return shared.rest.changes(true).await;
+            }
+            tokio::select! {
+                () = sleep(beat_interval(shared.settings.ttl)) => {}
+                () = shared.rest.changes(rests) => {}
+            }
+        };
+        if stopped.run_until_cancelled(next).await.is_none() {
             return;
         }
     }
 }
 
-/// Beats, and obeys the orders of the answer; whether that was new.
-async fn beat_once(shared: &Arc<Shared>, ttl: BeatTtl, about: &About) -> bool {
-    let Some(leases) = shared.leases() else { return false };
+/// Beats, and obeys the orders of the answer; whether they were new, if the store has answered.
+async fn beat_once(shared: &Arc<Shared>, ttl: BeatTtl, about: &About) -> Option<bool> {
+    let leases = shared.leases()?;
     match leases.beat(&present(shared, ttl, about)).await {
         Ok(orders) => {
             shared.vitals.store_answered();
-            obey(shared, orders)
+            Some(obey(shared, orders))
         }
         // Nothing depends on presence: the next beat is soon enough.
         Err(error) => {
             shared.store_error(&error);
-            false
+            None
         }
     }
 }
@@ -75,5 +88,8 @@ fn present(shared: &Arc<Shared>, ttl: BeatTtl, about: &About) -> Beat {
     beat.running = u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX);
     beat.about = with_jobs(about, shared);
     beat.obeyed = shared.ordered.obeyed();
+    if shared.rest.is_on() {
+        beat.quiet_for = QUIET;
+    }
     beat
 }

@@ -9,6 +9,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::schedules::schedules;
 use super::upkeep::upkeep;
+use crate::state::rest::Rest;
 use crate::state::settings::UPKEEP_EVERY;
 
 /// Runs upkeep and enqueues the jobs of due schedules, until it is dropped (contract R13.7).
@@ -48,7 +49,9 @@ impl Caretaker {
         let stop = CancellationToken::new();
         let failed = |error: &Error| tracing::warn!(%error, "a call of the store failed");
         let store = Arc::clone(client.backend());
-        runtime.spawn(take_care(store, UPKEEP_EVERY, stop.clone(), failed));
+        // It never rests.
+        let rest = Arc::new(Rest::default());
+        runtime.spawn(take_care(store, UPKEEP_EVERY, rest, stop.clone(), failed));
         Ok(Self { _stop: stop.drop_guard() })
     }
 }
@@ -57,11 +60,12 @@ impl Caretaker {
 pub(crate) async fn take_care(
     store: Arc<dyn Backend>,
     upkeep_every: Duration,
+    rest: Arc<Rest>,
     stop: CancellationToken,
     failed: impl Fn(&Error) + Send + Sync,
 ) {
-    let upkeep = upkeep(&*store, upkeep_every, &failed);
-    let care = async { tokio::join!(upkeep, schedules(&*store, &failed)) };
+    let upkeep = upkeep(&*store, upkeep_every, &rest, &failed);
+    let care = async { tokio::join!(upkeep, schedules(&*store, &rest, &failed)) };
     tokio::select! {
         () = stop.cancelled() => {}
         _ = care => {}

@@ -18,6 +18,8 @@ const LAST: Duration = Duration::from_secs(1);
 /// Adds them every 10 s, until the worker ends.
 pub(crate) async fn tell_runs(shared: Arc<Shared>, stop: CancellationToken) {
     while stop.run_until_cancelled(tokio::time::sleep(jittered(EVERY, chance()))).await.is_some() {
+        // The worker does not rest before they are added.
+        let _call = shared.rest.call().await;
         add_runs(&shared).await;
     }
 }

@@ -3,9 +3,13 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use queuekit_core::limits::QUIET;
 use queuekit_core::retry::{chance, jittered};
 use queuekit_core::schedule::Ticker;
 use queuekit_core::{Backend, Error, ErrorKind, Result, ScheduleName};
+use tokio::time::Instant;
+
+use crate::state::rest::{NextTick, Rest};
 
 /// How soon a worker notices a new schedule.
 const EVERY: Duration = Duration::from_secs(5);
@@ -15,17 +19,23 @@ type Told = HashMap<ScheduleName, ErrorKind>;
 
 /// Ticks until it is dropped; any number of processes may at once (contract R15.2). Ends by itself
 /// if the store keeps no schedules.
-pub(crate) async fn schedules(store: &dyn Backend, failed: impl Fn(&Error)) {
+pub(crate) async fn schedules(store: &dyn Backend, rest: &Rest, failed: impl Fn(&Error)) {
     let (mut ticker, mut told) = (Ticker::default(), Told::new());
     loop {
+        let call = rest.call().await;
         let wait = match tick_all(store, &mut ticker, &mut told).await {
-            Ok(Some(next_in)) => next_in.min(jittered(EVERY, chance())),
-            Ok(None) => return,
+            Ok(Some(next_in)) => {
+                rest.set_next_tick(NextTick::At(Instant::now() + next_in.min(QUIET)));
+                next_in.min(jittered(EVERY, chance()))
+            }
+            Ok(None) => return rest.set_next_tick(NextTick::Never),
             Err(error) => {
+                rest.set_next_tick(NextTick::Unknown);
                 failed(&error);
                 jittered(EVERY, chance())
             }
         };
+        drop(call);
         tokio::time::sleep(wait).await;
     }
 }
@@ -49,7 +59,7 @@ async fn tick_all(
             told.insert(schedule, error.kind().clone());
         }
         if !ticked.more {
-            return Ok(Some(ticked.next_in.unwrap_or(EVERY)));
+            return Ok(Some(ticked.next_in.unwrap_or(QUIET)));
         }
         tokio::task::yield_now().await;
     }

@@ -35,6 +35,7 @@ pub(crate) async fn warn_of_unserved(shared: Arc<Shared>, stop: CancellationToke
     let mut wait = FIRST;
     while stop.run_until_cancelled(tokio::time::sleep(jittered(wait, chance()))).await.is_some() {
         wait = EVERY;
+        let Some(_call) = stop.run_until_cancelled(shared.rest.call()).await else { return };
         // Advice only: if the store does not answer, the next round may find it.
         let look = unserved.take_turn(&**shared.backend(), chance(), |queue, ready| {
             tracing::warn!(

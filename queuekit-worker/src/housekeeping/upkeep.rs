@@ -7,12 +7,20 @@ use queuekit_core::history::Resolution;
 use queuekit_core::retry::{chance, jittered};
 use queuekit_core::{Backend, Clock, Error, Result, SystemClock};
 
+use crate::state::rest::Rest;
+
 /// Prunes and repairs in short steps until it is dropped; any number of processes may at once.
 /// Ends by itself if the store keeps itself small.
-pub(crate) async fn upkeep(store: &dyn Backend, every: Duration, failed: impl Fn(&Error)) {
+pub(crate) async fn upkeep(
+    store: &dyn Backend,
+    every: Duration,
+    rest: &Rest,
+    failed: impl Fn(&Error),
+) {
     let (clock, mut recorded) = (SystemClock::default(), None);
     loop {
         tokio::time::sleep(jittered(every, chance())).await;
+        let _call = rest.call().await;
         // Each process asks once a minute; the first in the store's minute records it.
         let minute = Some(Resolution::Minute.start_of(clock.now()));
         if let Some(history) = store.capabilities().history.filter(|_| recorded != minute) {

@@ -11,6 +11,10 @@ use tokio::time::Instant;
 use super::serving::{Ask, Serving};
 use crate::state::shared::Shared;
 
+/// After this many looks that found nothing a worker may rest. The time between two gives
+/// housekeeping its turn.
+const IDLE_LOOKS: u32 = 2;
+
 /// When to look for work, and where.
 pub(crate) struct Fetcher {
     shared: Arc<Shared>,
@@ -25,6 +29,10 @@ pub(crate) struct Fetcher {
     /// The nonce of a call whose answer is unknown: repeating the call may return its leases.
     unclear: Option<Nonce>,
     found_nothing: bool,
+    /// Looks in a row that found nothing, and since when nothing else has happened.
+    idle_looks: u32,
+    /// When something is due, as the last look told.
+    due_at: Option<Instant>,
 }
 
 /// One look for work: a request per group of queues.
@@ -47,6 +55,8 @@ impl Fetcher {
             fruitless: 0,
             unclear: None,
             found_nothing: false,
+            idle_looks: 0,
+            due_at: None,
         }
     }
 
@@ -60,9 +70,14 @@ impl Fetcher {
         self.found_nothing
     }
 
+    /// Whether several looks in a row have found nothing, and when something is due then.
+    pub(crate) fn idles_until(&self) -> Option<Option<Instant>> {
+        (self.idle_looks >= IDLE_LOOKS).then_some(self.due_at)
+    }
+
     /// There may be work: looks at once, unless the store is failing.
     pub(crate) fn look_now(&mut self) {
-        self.found_nothing = false;
+        (self.found_nothing, self.idle_looks) = (false, 0);
         if self.failures == 0 {
             self.look_at = Instant::now();
         }
@@ -108,6 +123,9 @@ impl Fetcher {
         self.look_at = Instant::now();
         if look.asks.is_empty() {
             self.found_nothing = !look.found && !look.more;
+            self.idle_looks =
+                if self.found_nothing { self.idle_looks.saturating_add(1) } else { 0 };
+            self.due_at = look.due_in.and_then(|due| self.look_at.checked_add(due));
             if !look.more {
                 let poll = jittered(self.shared.settings.poll_interval, chance());
                 let due = self.due_in().unwrap_or(poll);
@@ -119,7 +137,7 @@ impl Fetcher {
 
     /// The call with this nonce has failed.
     pub(crate) fn failed(&mut self, error: &Error, nonce: Option<Nonce>) {
-        self.found_nothing = false;
+        (self.found_nothing, self.idle_looks) = (false, 0);
         self.look = Look::default();
         self.look_at = Instant::now() + reconnect_delay(self.failures, chance());
         self.failures = self.failures.saturating_add(1);

@@ -5,6 +5,7 @@ mod fetch;
 mod in_flight;
 mod kind_limits;
 pub(crate) mod pump;
+mod rest;
 pub(crate) mod serving;
 mod settle;
 mod shutdown;

@@ -29,9 +29,9 @@ pub(crate) struct Pump {
     pub(super) shared: Arc<Shared>,
     pub(super) fetcher: Fetcher,
     pub(super) settler: Settler,
-    phase: watch::Receiver<Phase>,
+    pub(super) phase: watch::Receiver<Phase>,
     /// Ends when there is nothing to do.
-    until_idle: bool,
+    pub(super) until_idle: bool,
     events: Vec<RunEvent>,
     /// Runs that were given up and whose handlers keep running.
     abandoned: isize,
@@ -39,7 +39,7 @@ pub(crate) struct Pump {
     fault: Option<Error>,
     gauge: usize,
     slots_gauge: usize,
-    in_flight: InFlight,
+    pub(super) in_flight: InFlight,
     pub(super) unhandled: Unhandled,
     pub(super) kind_limits: KindLimits,
     pub(super) meters: Meters,
@@ -293,6 +293,11 @@ impl Pump {
 
     /// Waits until there may be something to do.
     async fn wait(&mut self) {
+        if let Some(until) = self.rests_until()
+            && self.shared.rest.begin()
+        {
+            return self.rest(until).await;
+        }
         let free = self.free_slots() > 0;
         let at = self.next_step(free);
         tokio::select! {

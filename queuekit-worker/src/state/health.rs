@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use queuekit_core::limits::QUIET;
 use tokio::sync::watch;
 
 use super::ordered::Ordered;
+use super::rest::Rest;
 use crate::run::phase::Phase;
 
 /// How long the main loop may take for one round.
@@ -31,6 +33,8 @@ pub struct WorkerHealth {
     pub draining: bool,
     /// Whether the worker was ordered to take no jobs for now. It is ready all the same.
     pub quiet: bool,
+    /// Whether the worker makes no call, because its queues have nothing to do (contract R13.12).
+    pub resting: bool,
 }
 
 impl WorkerHealth {
@@ -43,14 +47,15 @@ impl WorkerHealth {
     }
 
     /// Why the worker takes no jobs, if it takes none: it drains, or the store has not answered
-    /// within two beat intervals.
+    /// within two beat intervals, or an hour more if it rests.
     pub fn why_not_ready(&self) -> Option<&'static str> {
         if self.draining {
             return Some("draining");
         }
+        let rest = if self.resting { QUIET } else { Duration::ZERO };
         match self.store_answered_ago {
             None => Some("the store has not answered yet"),
-            Some(ago) if ago > self.beat_interval * 2 => Some("the store does not answer"),
+            Some(ago) if ago > self.beat_interval * 2 + rest => Some("the store does not answer"),
             Some(_) => self.why_not_alive(),
         }
     }
@@ -83,6 +88,7 @@ pub(crate) struct Vitals {
     answered: AtomicU64,
     phase: watch::Receiver<Phase>,
     ordered: Arc<Ordered>,
+    rest: Arc<Rest>,
 }
 
 impl Vitals {
@@ -90,6 +96,7 @@ impl Vitals {
         beat_interval: Duration,
         phase: watch::Receiver<Phase>,
         ordered: Arc<Ordered>,
+        rest: Arc<Rest>,
     ) -> Self {
         Self {
             began: Instant::now(),
@@ -98,6 +105,7 @@ impl Vitals {
             answered: AtomicU64::new(0),
             phase,
             ordered,
+            rest,
         }
     }
 
@@ -123,6 +131,7 @@ impl Vitals {
             beat_interval: self.beat_interval,
             draining: *self.phase.borrow() != Phase::Serving,
             quiet: self.ordered.is_quiet(),
+            resting: self.rest.is_on(),
         }
     }
 }
@@ -138,7 +147,8 @@ mod tests {
     #[test]
     fn a_loop_that_has_not_turned_for_5_s_is_stuck() {
         let phases = Phases::default();
-        let vitals = Vitals::new(BEAT, phases.subscribe(), Arc::new(Ordered::new(1)));
+        let vitals =
+            Vitals::new(BEAT, phases.subscribe(), Arc::new(Ordered::new(1)), Arc::default());
         vitals.store_answered();
         let at = |since: Duration| vitals.at(vitals.began + since);
         assert_eq!(at(TURN - MS).why_not_alive(), None);
@@ -154,18 +164,23 @@ mod tests {
             beat_interval: BEAT,
             draining: false,
             quiet: false,
+            resting: false,
         };
         assert_eq!(health(Some(BEAT * 2)).why_not_ready(), None);
         for away in [health(None), health(Some(BEAT * 2 + MS))] {
             assert!(away.why_not_ready().is_some());
             assert_eq!(away.why_not_alive(), None);
         }
+        let resting = |ago| WorkerHealth { resting: true, ..health(Some(ago)) };
+        assert_eq!(resting(QUIET + BEAT * 2).why_not_ready(), None);
+        assert!(resting(QUIET + BEAT * 2 + MS).why_not_ready().is_some());
     }
 
     #[test]
     fn a_worker_that_drains_is_alive_and_not_ready() {
         let phases = Phases::default();
-        let vitals = Vitals::new(BEAT, phases.subscribe(), Arc::new(Ordered::new(1)));
+        let vitals =
+            Vitals::new(BEAT, phases.subscribe(), Arc::new(Ordered::new(1)), Arc::default());
         vitals.store_answered();
         phases.advance(Phase::Forced);
         let health = vitals.at(vitals.began);

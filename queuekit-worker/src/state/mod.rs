@@ -4,6 +4,7 @@ pub(crate) mod health;
 pub(crate) mod meters;
 pub(crate) mod ordered;
 pub(crate) mod registry;
+pub(crate) mod rest;
 pub(crate) mod run_events;
 pub(crate) mod run_history;
 pub(crate) mod settings;

@@ -53,6 +53,12 @@ impl RunHistory {
         taken
     }
 
+    /// Whether nothing has been counted since it was last taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        let counted = |count: &AtomicU64| count.load(Ordering::Relaxed) > 0;
+        !self.lock().values().any(|counts| counts.outcomes.iter().any(counted))
+    }
+
     /// These were not added after all.
     pub(crate) fn put_back(&self, added: &[RunsAdded]) {
         for RunsAdded { queue, kind, runs } in added {

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use super::health::Vitals;
 use super::ordered::Ordered;
 use super::registry::Registry;
+use super::rest::Rest;
 use super::run_history::RunHistory;
 use super::settings::Settings;
 use super::summary::Counters;
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     pub(crate) counters: Counters,
     pub(crate) runs: RunHistory,
+    pub(crate) rest: Arc<Rest>,
     /// For figures only.
     pub(crate) clock: SystemClock,
     pub(crate) started_at: Timestamp,
@@ -55,7 +57,8 @@ impl Shared {
         let middleware = std::mem::take(&mut settings.middleware);
         let ordered = Arc::new(Ordered::new(settings.slots));
         let phase = context.phases.subscribe();
-        let vitals = Vitals::new(beat_interval, phase, Arc::clone(&ordered));
+        let rest = Arc::<Rest>::default();
+        let vitals = Vitals::new(beat_interval, phase, Arc::clone(&ordered), Arc::clone(&rest));
         let clock = SystemClock::default();
         Self {
             settings,
@@ -65,6 +68,7 @@ impl Shared {
             registry: Registry::default(),
             counters: Counters::default(),
             runs: RunHistory::default(),
+            rest,
             started_at: clock.now(),
             clock,
             vitals: Arc::new(vitals),

@@ -5,5 +5,6 @@ pub(super) mod hints;
 pub(super) mod leases;
 pub(super) mod orders;
 pub(super) mod outcomes;
+pub(super) mod quiet;
 pub(super) mod schedules;
 pub(super) mod slots;

@@ -39,7 +39,11 @@ impl Live {
     }
 
     /// The worker, once the list shows it so.
-    async fn listed(&self, worker: &RunningWorker, is: impl Fn(&WorkerInfo) -> bool) -> WorkerInfo {
+    pub(super) async fn listed(
+        &self,
+        worker: &RunningWorker,
+        is: impl Fn(&WorkerInfo) -> bool,
+    ) -> WorkerInfo {
         let look = async {
             loop {
                 let found = self.world.worker(worker.id().as_str()).await;
