@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn r13_12_a_process_rests_as_long_as_any_of_its_workers_does() {
         let resting = Resting::default();
-        let (one, other) = (resting.begin(), resting.clone().begin());
+        let (one, other) = (resting.begin(), resting.begin());
         drop(one);
         assert!(resting.any());
         drop(other);

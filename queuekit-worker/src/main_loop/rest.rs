@@ -89,6 +89,8 @@ mod tests {
     use crate::{RunningWorker, Worker};
 
     const SECOND: Duration = Duration::from_secs(1);
+    /// Shorter than the time between two rests.
+    const MOMENT: Duration = Duration::from_millis(100);
     const DUE: Duration = Duration::from_secs(90);
 
     fn store() -> (MemoryStore, ManualClock) {
@@ -103,11 +105,11 @@ mod tests {
     /// How long the worker rests, once it does. The clock of the store stands still meanwhile.
     async fn rests_for(worker: &RunningWorker) -> Duration {
         while !worker.probe().health().resting {
-            tokio::time::sleep(SECOND).await;
+            tokio::time::sleep(MOMENT).await;
         }
         let began = Instant::now();
         while worker.probe().health().resting {
-            tokio::time::sleep(SECOND).await;
+            tokio::time::sleep(MOMENT).await;
         }
         began.elapsed()
     }
@@ -129,7 +131,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn r13_12_it_wakes_for_what_is_due() {
         let (store, clock) = store();
-        let job = JobDraft::new("no handler", "{}").delay(DUE).build().unwrap();
+        let job = JobDraft::new("no_handler", "{}").delay(DUE).build().unwrap();
         store.enqueue_one(job).await.unwrap();
         let worker = worker(&store).await;
         let rest = rests_for(&worker).await;

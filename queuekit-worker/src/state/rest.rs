@@ -111,6 +111,8 @@ impl Drop for Call<'_> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[tokio::test]
@@ -121,7 +123,7 @@ mod tests {
         drop(call);
         assert!(rest.begin());
         let mut calling = Box::pin(rest.call());
-        assert!(futures_util::poll!(calling.as_mut()).is_pending());
+        assert!(calling.as_mut().now_or_never().is_none());
         rest.end();
         drop(calling.await);
         assert!(!rest.is_on());
