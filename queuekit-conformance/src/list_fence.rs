@@ -63,7 +63,7 @@ macro_rules! __with_fence {
                 [History] r8_5_totals_are_those_of_their_time
                 [History Upkeep] r8_5_a_quiet_minute_has_no_row
                 [History Admin Upkeep] r8_5_what_is_gone_was_enqueued
-                [History] r8_5_failed_attempts_are_counted
+                [History Upkeep] r8_5_failed_attempts_are_counted
                 [History Admin] r8_5_a_new_queue_counts_from_zero
                 [History Upkeep] r8_5_rows_are_kept_as_long_as_their_resolution
             }

@@ -167,8 +167,12 @@ pub async fn r8_5_history_is_listed_in_pages(world: &dyn World) {
         assert_eq!(world.runs_of(&query).await.len(), 6, "pages of {limit}");
     }
     let second = HistoryQuery::new(Resolution::Minute, hour + MINUTE, hour + 2 * MINUTE);
-    let second = world.totals_of(&second).await;
-    assert!(second.iter().all(|row| row.at == hour + MINUTE) && second.len() == 3, "{second:?}");
+    let totals = world.totals_of(&second).await;
+    assert!(totals.iter().all(|row| row.at == hour + MINUTE) && totals.len() == 3, "{totals:?}");
+    let runs = world.runs_of(&second).await;
+    assert!(runs.iter().all(|row| row.at == hour + MINUTE) && runs.len() == 6, "{runs:?}");
+    let of_queue = world.runs_of(&second.queue(queue("a"))).await;
+    assert!(of_queue.iter().all(|row| row.at == hour + MINUTE) && of_queue.len() == 2);
     let none = HistoryQuery::new(Resolution::Minute, hour + 3 * MINUTE, hour + HOUR);
     assert_eq!(world.totals_of(&none).await, []);
     assert_eq!(world.runs_of(&none).await, []);
