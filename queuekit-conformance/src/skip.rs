@@ -75,12 +75,42 @@ fn is_required(what: &str, list: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+    use crate::this_test;
 
     #[test]
     fn only_what_is_named_is_required() {
         assert!(!is_required("postgres", ""));
         assert!(is_required("postgres", "redis, postgres"));
         assert!(!is_required("postgres", "postgres-local"));
+    }
+
+    const ABSENT: &str = "no-such-program";
+
+    #[test]
+    fn a_program_that_is_here_is_found() {
+        let found = program(this_test!(), "sh").expect("every machine for tests has a shell");
+        assert!(found.is_file(), "{found:?}");
+    }
+
+    /// Starts itself again with and without a program in the list of what is required.
+    #[test]
+    fn a_test_that_lacks_a_program_is_skipped_and_fails_if_that_is_required() {
+        if env::var_os("QUEUEKIT_TEST_ALONE").is_some() {
+            assert_eq!(program(this_test!(), ABSENT), None);
+            return;
+        }
+        let lacks = |required: &str| {
+            let mut run = Command::new(env::current_exe().unwrap());
+            run.args([this_test!(), "--exact"]).env("QUEUEKIT_TEST_ALONE", "1");
+            let output = run.env(REQUIRE, required).output().unwrap();
+            (output.status.success(), String::from_utf8(output.stderr).unwrap())
+        };
+        let (passed, told) = lacks("another");
+        assert!(passed && told.contains("SKIPPED skip::tests::a_test_that_lacks"), "{told}");
+        let (passed, told) = lacks(&format!("another,{ABSENT}"));
+        assert!(!passed && !told.contains("SKIPPED"), "{told}");
     }
 }

@@ -3,15 +3,19 @@
 use std::time::Duration;
 
 use crate::common::files::{File, assert_exact, complete, connection, figures, lease};
-use queuekit_conformance::kit::{HOUR, build, carrying, draft, keyed, unique};
-use queuekit_core::capability::{Admin, Leases, Migrations, Report};
+use queuekit_conformance::kit::{
+    HOUR, build, carrying, consumer, deliveries_of, draft, keyed, request, unique,
+};
+use queuekit_core::capability::{Admin, EventFilter, Leases, Migrations, Outbox, Report};
 use queuekit_core::{
-    Backend, DeadLetter, Job, JobFilter, JobId, Lease, Nack, NackKind, PageSize, Priority,
-    Progress, State,
+    Backend, Client, DeadLetter, EventDraft, Job, JobFilter, JobId, Lease, Nack, NackKind,
+    PageSize, Priority, Progress, QueueName, ScheduleDraft, State, SubscriptionDraft,
 };
 use queuekit_sqlite::{SqliteStore, rusqlite::Connection};
 
-/// The first version that counts failed attempts.
+/// The first versions that have schedules, and events, and that count failed attempts.
+const SCHEDULES: u32 = 2;
+const EVENTS: u32 = 3;
 const HISTORY: u32 = 9;
 
 /// From each schema that was published. What an older build would have stored is what this one
@@ -21,14 +25,19 @@ async fn r11_2_a_file_of_an_older_schema_keeps_its_jobs() {
     let newer = File::new();
     let store = newer.store().await;
     let running = fill(&store).await;
-    let jobs = all_jobs(&store).await;
-    let states: Vec<State> = jobs.iter().map(|job| job.state).collect();
+    let states: Vec<State> = all_jobs(&store).await.iter().map(|job| job.state).collect();
     for state in State::ALL {
         assert!(states.contains(&state), "no job is {state:?}");
     }
     let wanted = store.status().await.unwrap().wanted;
     let sql: String = SqliteStore::migrations().into_iter().map(|one| one.sql).collect();
     for version in 1..wanted {
+        match version {
+            SCHEDULES => add_schedule(&store).await,
+            EVENTS => add_events(&store).await,
+            _ => {}
+        }
+        let jobs = all_jobs(&store).await;
         let older = File::new();
         make_older(&older.connection(), version, &sql, &newer);
         let upgraded = older.store().await;
@@ -41,7 +50,18 @@ async fn r11_2_a_file_of_an_older_schema_keeps_its_jobs() {
             totals.failed = 0;
         }
         assert_eq!(figures(&upgraded).await.totals, totals, "from version {version}");
+        let client = Client::new(upgraded.clone());
+        if version >= SCHEDULES {
+            let schedule = client.schedules().get("nightly").await.unwrap();
+            assert!(schedule.is_some(), "from version {version}");
+        }
         serve(&upgraded, &running).await;
+        if version >= EVENTS {
+            let events = upgraded.list_events(&EventFilter::default()).await.unwrap().events;
+            assert_eq!(events.len(), 2, "from version {version}");
+            let known = client.consumers().get(&consumer("c")).await.unwrap();
+            assert!(known.is_some(), "from version {version}");
+        }
         assert_exact(&connection(&older.path));
         upgraded.close().await.unwrap();
     }
@@ -83,6 +103,22 @@ async fn fill(store: &SqliteStore) -> Lease {
     running
 }
 
+async fn add_schedule(store: &SqliteStore) {
+    let nightly = ScheduleDraft::cron("nightly", "30 2 * * *", draft());
+    let _ = Client::new(store.clone()).schedules().declare(nightly).await.unwrap();
+}
+
+/// Two events with their deliveries: one is completed, and one has its data only in the log.
+async fn add_events(store: &SqliteStore) {
+    let client = Client::new(store.clone());
+    let subscription = SubscriptionDraft::new("c", "*").build().unwrap();
+    let _ = client.consumers().declare(&subscription).await.unwrap();
+    client.emit(EventDraft::new("small", "{}")).await.unwrap();
+    let delivered = store.reserve(&request(deliveries_of("c"), 1)).await.unwrap().leases;
+    complete(store, delivered).await;
+    client.emit(EventDraft::new("large", "y".repeat(20_000))).await.unwrap();
+}
+
 /// The jobs without what this version did not store.
 fn as_of(version: u32, jobs: &[Job]) -> Vec<Job> {
     let mut jobs = jobs.to_vec();
@@ -100,12 +136,15 @@ async fn serve(store: &SqliteStore, running: &Lease) {
     let dead: Vec<JobId> =
         all_jobs(store).await.iter().filter(|job| job.state == State::Dead).map(|j| j.id).collect();
     let _ = store.retry(&dead).await.unwrap();
-    loop {
-        let leases = lease(store, 100).await;
-        if leases.is_empty() {
-            break;
+    for queue in [QueueName::default(), deliveries_of("c")] {
+        loop {
+            let leases = store.reserve(&request(queue.clone(), 100)).await.unwrap().leases;
+            if leases.is_empty() {
+                break;
+            }
+            assert!(leases.iter().all(|lease| !lease.payload.is_empty()), "{leases:?}");
+            complete(store, leases).await;
         }
-        complete(store, leases).await;
     }
     let left = all_jobs(store).await.into_iter().filter(|job| !job.state.is_terminal());
     assert_eq!(left.count(), 1, "all but the one that is due in an hour");

@@ -7,6 +7,7 @@
     reason = "a test that fails panics"
 )]
 
+mod absent;
 mod broken;
 mod limits;
 mod model;
