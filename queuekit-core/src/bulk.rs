@@ -177,6 +177,7 @@ async fn apply<B: Backend + ?Sized>(
             count(&outcomes, |outcome| done.contains(outcome))
         }
         BulkAction::Reschedule(delay) => {
+            // A job that this action has moved before, in a repeated step, is not moved again.
             let done = |job: &&Job| since.is_some_and(|since| job.scheduled_at >= since + *delay);
             let ids: Vec<JobId> = jobs.iter().filter(|job| !done(job)).map(|job| job.id).collect();
             let outcomes = admin(backend)?.reschedule(&ids, *delay).await?;
@@ -193,6 +194,7 @@ async fn apply<B: Backend + ?Sized>(
             for id in ids {
                 match backend.delete_job(id, false).await {
                     Ok(gone) => deleted += u64::from(gone),
+                    // A worker has leased the job since the page was read: it is skipped.
                     Err(error) if *error.kind() == ErrorKind::Conflict => {}
                     Err(error) => return Err(error),
                 }

@@ -136,6 +136,7 @@ pub fn no_handler_delay(releases: u32) -> Duration {
 /// `chance` in 0.0..1.0 picks a random share.
 pub fn reconnect_delay(failures: u32, chance: f64) -> Duration {
     doubling(Duration::from_millis(10), Duration::from_secs(1), failures)
+        // Spread out, so that processes that lost the store together do not return together.
         .mul_f64(0.5 + chance / 2.0)
 }
 
@@ -165,12 +166,14 @@ pub fn schedule_retry_after(before: Option<Duration>) -> Duration {
 
 /// A poll interval moved by up to 10 %, so that workers do not poll in step.
 pub fn jittered(interval: Duration, chance: f64) -> Duration {
+    // Bounded, because `mul_f64` panics if the product is too long for a `Duration`.
     interval.min(NACK_DELAY).mul_f64(0.9 + 0.2 * chance)
 }
 
 /// How far a schedule's jitter moves a job, at most `jitter`: by the id of the occurrence's job, so
 /// that every process finds the same.
 pub fn schedule_jitter(jitter: Duration, id: JobId) -> Duration {
+    // From the id, so that every process computes the same delay for an occurrence.
     let seed = id.as_bytes()[8..14].iter().fold(0_u64, |seed, byte| seed << 8 | u64::from(*byte));
     jitter.mul_f64((seed & 0xffff) as f64 / 65_536.0)
 }
@@ -181,6 +184,7 @@ pub fn clamp_nack_delay(delay: Duration) -> Duration {
 }
 
 fn doubling(base: Duration, cap: Duration, times: u32) -> Duration {
+    // After 31 doublings every cap has been reached.
     base.saturating_mul(1_u32.checked_shl(times).unwrap_or(u32::MAX)).min(cap)
 }
 

@@ -51,6 +51,7 @@ next AS MATERIALIZED (
     CROSS JOIN asked
     CROSS JOIN LATERAL (
         SELECT first.*
+        -- One range of the index for each priority, so that future jobs are not read.
         FROM generate_series(0, 31) AS level (rank)
         LEFT JOIN unnest($9::int[], $10::smallint[], $11::bigint[], $12::bigint[])
             AS hint (queue, rank, at, seq)
@@ -95,6 +96,7 @@ body AS MATERIALIZED (
                 + CASE WHEN jobs.event IS NULL THEN 0
                     ELSE coalesce(queuekit.event_bytes(jobs.event), 0) END AS bytes
             FROM queuekit.jobs
+            -- One look-up per job (OFFSET 0), whatever the planner expects of the tables.
             WHERE jobs.id = next.id
             OFFSET 0
         ) AS job
@@ -106,6 +108,7 @@ body AS MATERIALIZED (
 ),
 taken AS (
     DELETE FROM queuekit.ready
+    -- By its place, which a locked row keeps.
     WHERE ready.ctid = ANY (ARRAY(SELECT body.spot FROM body))
 ),
 granted AS (
@@ -124,6 +127,7 @@ visited AS (
     SELECT DISTINCT clock.now, body.queue, body.lane
     FROM body
     CROSS JOIN clock
+    -- Only then may the next job of a key start while this one runs.
     WHERE body.slot IS NOT NULL AND body.per_key > 1
 ),
 counted AS (

@@ -138,12 +138,14 @@ impl Shared {
         let session = Session::own(client, self.prepared, &self.statements, &self.begins, doubt);
         let began = Instant::now();
         let run = async {
+            // The last attempt found no partition for the day of one of its rows.
             if misses_partition {
                 add_partitions(&session).await?;
             }
             step(input, &session).await
         };
         let answer = run.await;
+        // A connection that was lost is not given back: to drop it closes it.
         let lost = matches!(&answer, Err(failure) if failure.class == Class::Lost);
         if !lost && session.rollback().await {
             // A plan made while a table was empty may read all of it for each row once it is full,

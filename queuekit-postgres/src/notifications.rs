@@ -134,6 +134,7 @@ impl Notices {
                     wakeups.ring_all();
                 }
                 sleep(retry::reconnect_delay(failures, retry::chance())).await;
+                // More doublings would not make the delay longer.
                 failures = (failures + 1).min(8);
             }
         });
@@ -202,6 +203,7 @@ async fn serve(
                 biased;
                 heard = hearing.recv() => match heard {
                     None => return Ok(()),
+                    // The workers of this process were woken directly.
                     Some(notice) if notice.process_id() == own => {}
                     Some(notice) => {
                         if let Some(notice) = Notice::read(notice.payload()) {

@@ -26,6 +26,7 @@ pub(crate) struct Partition {
 /// Makes the missing partitions of history and of the log of events.
 pub(crate) async fn add_partitions(session: &Session<'_>) -> Outcome<()> {
     session.begin().await?;
+    // Two processes must not create the same partition.
     session.lock(SCHEMA).await?;
     session.query(Sql::AddDays, params![AHEAD]).await?;
     session.commit().await
@@ -36,6 +37,7 @@ pub(crate) async fn old_days(session: &Session<'_>) -> Outcome<Vec<Partition>> {
     let now = session.now().await?.as_millis();
     let mut old = Vec::new();
     for day in partitions(session, "done").await? {
+        // Today and the days after it are not over yet.
         if day.to_ms > now {
             break;
         }
@@ -81,6 +83,8 @@ pub(crate) async fn drop_day(session: &Session<'_>, day: &Partition) -> Outcome<
         return count_and_drop(session, day).await;
     }
     if day.is_attached {
+        // CONCURRENTLY lets readers of the history continue. A detach that was interrupted can only
+        // be finalized.
         let end = if day.is_pending { "FINALIZE" } else { "CONCURRENTLY" };
         session.execute(&format!("{detach} {end}")).await?;
     }

@@ -27,6 +27,8 @@ pub(crate) fn pool(
     size: usize,
 ) -> Result<Pool> {
     let dial = Dial { tls: tls.clone(), io: io.clone(), settings: settings(config) };
+    // A check of each connection before its use would cost every call a round trip. A call that
+    // meets a lost connection reports it.
     let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = Manager::from_connect(config.server.clone(), dial, recycling);
     // Prefers the connection that was used last: it has its plans and pages at hand.

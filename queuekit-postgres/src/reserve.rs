@@ -87,7 +87,7 @@ impl PostgresStore {
             }
             Ok(got.into())
         })?;
-        // From the others nothing is leased, but leases that ran out are taken back.
+        // Nothing is leased from the other queues, but their expired leases are reclaimed.
         for name in names {
             if !quotas.iter().any(|(queue, _)| queue == name) {
                 quotas.push((name.clone(), 0));
@@ -112,6 +112,7 @@ impl PostgresStore {
     /// Does everything in one statement, which finds out whether it can.
     async fn try_fast(&self, operation: &'static str, round: &Round<'_>) -> Result<Done> {
         let fast = self
+            // A repeat would lease further jobs.
             .call(operation, Call::Once, round, |round, session| Box::pin(round.try_fast(session)));
         fast.await
     }

@@ -121,6 +121,7 @@ impl<'a> Session<'a> {
         };
         let statements =
             (self.prepare(first.0, first.1).await?, self.prepare(second.0, second.1).await?);
+        // Set before it is sent, because the call may be dropped while it waits for the answer.
         self.doubt.store(true, Ordering::Release);
         let (begun, one, two, committed) = join4(
             client.batch_execute(&self.begins.settling),
@@ -292,6 +293,7 @@ impl<'a> Session<'a> {
     }
 
     fn answered(&self, committed: &Answer<()>) {
+        // An error with a code is the server's own answer: it has rolled back.
         let lost = matches!(committed, Err(error) if error.code().is_none());
         self.doubt.store(lost, Ordering::Release);
     }

@@ -32,6 +32,7 @@ local function ack()
     local ends = tonumber(counted[1] or 0)
     for item = 1, count do
         local id, base = ids[item], at + item * 3 - 3
+        -- A call may ack the same lease twice.
         local state, token, result = seen[id] or states[item], ARGV[base + 1], ARGV[base + 2]
         local outcome = 'L'
         if not state then
@@ -57,6 +58,7 @@ local function ack()
                     stopped[#stopped + 1] = { key, entry }
                     touch(key)
                 elseif fair then
+                    -- In a fair queue, the jobs without a key share one turn.
                     touch('')
                 end
                 if sub(state, STATE.has_unique) == '1' then
@@ -130,6 +132,7 @@ for _ = 1, tonumber(ARGV[10]) do
         ARGV[at + 4], ARGV[at + 5])
     at = at + 6
 end
+-- Before the reserve, which finds the next job of each key in `ready`.
 refresh_touched()
 
 local answer = { '', now_ms, ARGV[2], ARGV[3], '', ARGV[7], 0 }
@@ -143,6 +146,7 @@ if known and not paused and ARGV[6] ~= '' then
 end
 conclude()
 answer[1] = table.concat(outcomes)
+-- A queue of events: larger payloads are stored once, with their events.
 if KEYS[QUEUE.next] then
     for told = 10, #answer, 3 do
         answer[told] = Payload.whole(answer[told])

@@ -218,6 +218,7 @@ impl Shared {
             };
             let again = match failure.class {
                 Class::Final | Class::Broken => false,
+                // The answer names the right node, so there is nothing to wait for.
                 Class::Redirected if progress.redirects < REDIRECTS => {
                     progress.redirects += 1;
                     continue;
@@ -228,6 +229,7 @@ impl Shared {
                     progress.whole = true;
                     continue;
                 }
+                // The caller continues with other nodes.
                 _ if call.is_glance() => false,
                 Class::Transient | Class::Moved | Class::Redirected | Class::NoScript => true,
                 Class::Lost => call != Call::Once || progress.doubt.is_none(),
@@ -307,6 +309,7 @@ impl Shared {
         match failure.class {
             Class::Lost | Class::Moved => {
                 node.suspect(true);
+                // By its generation, because another call may have connected again already.
                 link.lost(generation).await;
             }
             Class::Transient => node.suspect(true),

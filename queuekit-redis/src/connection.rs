@@ -40,6 +40,7 @@ impl Link {
 
     /// The connection and its generation.
     pub(crate) async fn get(&self) -> Outcome<(u64, MultiplexedConnection)> {
+        // Held while it connects, so that all callers share one new connection.
         let mut state = self.state.lock().await;
         if let Some(connection) = &state.connection {
             return Ok((state.generation, connection.clone()));

@@ -70,6 +70,7 @@ fn open(config: &SqliteConfig, checked: bool) -> Result<Opened> {
     let reader = |_| {
         let conn = connection(config)?;
         set_pragmas(&conn, config)?;
+        // A reader must never take the write lock.
         conn.pragma_update(None, "query_only", true).map_err(failed)?;
         Ok(conn)
     };
@@ -108,6 +109,7 @@ fn unreadable_path() -> Error {
 }
 
 fn connection(config: &SqliteConfig) -> Result<Connection> {
+    // Each connection is used by one thread, so SQLite needs no mutex.
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     match config.create {
         Create::Nothing if !config.path.exists() => {
@@ -247,6 +249,7 @@ fn set_pragmas(conn: &Connection, config: &SqliteConfig) -> Result<()> {
 
 /// Creates the tables as far as `create` allows, or migrates older ones if `migrate` allows.
 fn bring_up(conn: &Connection, config: &SqliteConfig) -> Result<()> {
+    // Most openings change nothing, and so need not wait for the write lock.
     if schema::status(conn)?.fits() {
         return Ok(());
     }

@@ -72,6 +72,7 @@ impl Readers {
 }
 
 fn next(received: &Mutex<Receiver<Box<dyn Command>>>) -> Option<Box<dyn Command>> {
+    // The thread that has the lock waits for the next call; the others wait for the lock.
     received.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
@@ -79,6 +80,7 @@ fn read(conn: &Connection, limits: &Limits, clock: &dyn Clock, mut command: Box<
     if command.is_abandoned() {
         return;
     }
+    // In a transaction, so that all statements of a step see one snapshot.
     let begun = conn.prepare_cached(BEGIN_READ).and_then(|mut begin| begin.execute([]));
     if let Err(error) = begun {
         return command.answer(Some(failed(error)));

@@ -155,10 +155,13 @@ impl Thread {
                     Message::Wake => {}
                     Message::Close => closing = true,
                 }
+                // Takes only what waits already: to wait for more would delay the calls that are
+                // here.
                 if batch.len() < BATCH && !closing {
                     next = self.received.try_recv().ok();
                 }
             }
+            // Also before the end: a call that came before the close gets its answer.
             self.flush(batch);
             if closing {
                 return;
@@ -186,6 +189,7 @@ impl Thread {
                     return batch.into_iter().for_each(|cmd| cmd.answer(Some(error.clone())));
                 }
                 batch.into_iter().for_each(|command| command.answer(None));
+                // After the commit, so that a worker that wakes up finds the job.
                 rings.ring(&self.settings.wakeups);
             }
             // Calls that share a transaction must not harm each other: run them one by one.
@@ -223,6 +227,7 @@ impl Thread {
             if batch.is_empty() {
                 return false;
             }
+            // SQLite wakes no one when the lock becomes free.
             thread::sleep(retry::lock_delay(tries, retry::chance()));
             tries += 1;
         }
@@ -235,6 +240,7 @@ impl Thread {
         // Skips calls whose caller is gone: nobody would ever get their leases.
         let mut awaited = batch.iter_mut().filter(|command| !command.is_abandoned());
         let ran = awaited.try_for_each(|command| {
+            // A call sees the time at which it runs, not that at which the transaction began.
             step.now = clock.now();
             let before = self.conn.total_changes();
             let ran = command.run(&mut step);

@@ -54,6 +54,8 @@ impl WeightedQueues {
             .filter(|at| backlogged[*at])
             .map(|at| i64::from(self.weights[at]))
             .sum();
+        // Smooth weighted round-robin: in each turn every queue earns its weight, and the queue
+        // that is served pays the sum of all weights.
         for _ in 0..turns {
             let mut richest = None;
             for at in (0..self.names.len()).filter(|at| backlogged[*at]) {
@@ -138,6 +140,7 @@ impl Shares {
     /// The queue had fewer jobs than its share; it is not owed the rest later.
     pub(super) fn exhausted(&mut self, queues: &WeightedQueues, at: usize) {
         self.exhausted.push(at);
+        // A queue without jobs does not save up turns.
         queues.credits()[at] = 0;
     }
 }

@@ -134,6 +134,7 @@ impl<F: Flush> Coalescer<F> {
             return next;
         }
         let shared = Arc::clone(&self.shared);
+        // One flush at a time: the calls that arrive during it make the next one large.
         let before = state.last.as_ref().and_then(WeakShared::upgrade);
         let flushing = async move {
             if let Some(before) = before {
@@ -156,10 +157,12 @@ impl<F: Flush> Lane<F> {
         let limits = self.flush.limits();
         let (mut items, mut bytes, mut calls) = (0, 0, Vec::new());
         while let Some(front) = state.waiting.front() {
+            // None if its caller was dropped.
             if let Some(call) = front.upgrade() {
                 items += call.items.len();
                 bytes += call.items.iter().map(Weigh::bytes).sum::<usize>();
                 let full = items > limits.enqueue_jobs() || bytes > limits.enqueue_bytes();
+                // A call that is too large by itself is taken alone, and the store refuses it.
                 if full && !calls.is_empty() {
                     break;
                 }
@@ -193,7 +196,7 @@ impl<F: Flush> Lane<F> {
                     call.answer(Ok(outcomes.by_ref().take(call.items.len()).collect()));
                 }
             }
-            // One caller's fault, or one that only fits alone: nobody else answers for it.
+            // One of the calls is at fault, or fits only alone: the others must not fail with it.
             Err(error) if !error.is_retryable() || *error.kind() == ErrorKind::StorageFull => {
                 self.run_alone(calls).await;
             }
@@ -216,6 +219,7 @@ impl<F: Flush> Lane<F> {
         let mut silent = None;
         for call in calls {
             match &silent {
+                // Otherwise each call would wait for the full time limit of those before it.
                 Some(error) if self.is_late(&call) => call.answer(Err(behind(error))),
                 _ => {
                     let answer = self.flush(&call.items).await;
@@ -229,7 +233,7 @@ impl<F: Flush> Lane<F> {
         }
     }
 
-    /// Who has waited while the store did not answer has used up its own time.
+    /// Fails the calls that have used up their own time while the store did not answer.
     fn give_up_behind(&self, error: &Error) {
         lock(&self.state).waiting.retain(|call| {
             let Some(call) = call.upgrade() else { return false };
@@ -267,6 +271,7 @@ impl<F: Flush> Call<F> {
     async fn answered(&self, flushing: Flushing) -> Option<Answer<F>> {
         let mut flushing = pin!(flushing);
         poll_fn(|cx| {
+            // Registered before the look, so that an answer that comes in between wakes the caller.
             self.waker.register(cx.waker());
             if let Some(answer) = lock(&self.answer).take() {
                 return Poll::Ready(Some(answer));

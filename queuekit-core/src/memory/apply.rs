@@ -126,6 +126,7 @@ impl Tables {
     ) -> Result<()> {
         let unknown: BTreeSet<_> = names.filter(|name| !self.queues.contains_key(*name)).collect();
         if let Some(name) = unknown.last() {
+            // Checked before the first is created, so that the call creates all of them or none.
             let existing = self.queues.len() + unknown.len() - 1;
             limits.admit_queue(existing).map_err(|error| error.on(name))?;
         }

@@ -20,6 +20,7 @@ impl Tables {
         let place = |(item, job): (usize, &NewJob)| {
             job.scheduled_at(now).map_err(|error| error.at_item(item))
         };
+        // Every time is checked before a job is stored, because a call that fails stores nothing.
         let places: Vec<_> = jobs.iter().enumerate().map(place).collect::<Result<_>>()?;
         self.open_queues(jobs.iter().map(NewJob::queue), limits)?;
         self.jobs.reserve(jobs.len());
@@ -28,6 +29,8 @@ impl Tables {
     }
 
     pub(super) fn enqueue_one(&mut self, job: &NewJob, scheduled_at: Timestamp) -> EnqueueOutcome {
+        // The id comes before the key: a repeated call must find its own job, even if its key is
+        // free again.
         if let Some(stored) = self.jobs.get(&job.id()) {
             let existing = stored.id;
             let same = stored.is_same(job);

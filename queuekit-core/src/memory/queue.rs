@@ -184,6 +184,7 @@ impl QueueTable {
         let levels = self.levels.iter().filter_map(|level| level.first_key_value());
         let level = levels.map(|((at, _), _)| *at).min();
         let lease = self.leased.first_key_value().map(|((at, _), _)| *at);
+        // A key that has a turn can be served now.
         let turn = (!self.fair.turns.is_empty()).then_some(Timestamp::from_millis(i64::MIN));
         let later = self.fair.later.first().map(|(at, _)| *at);
         [level, lease, turn, later].into_iter().flatten().min()
@@ -207,6 +208,8 @@ impl QueueTable {
         let keys: Vec<_> = self.partitions.keys().cloned().collect();
         let unchanged_order = settings.order == self.settings.order;
         if !unchanged_order {
+            // Without a lease to grant, `refresh` only takes each key out of the structures of the
+            // old order.
             self.settings.per_key = 0;
             keys.iter().for_each(|key| self.refresh(Some(key), now));
             if let Some(entry) = self.fair.plain.entry.take() {
@@ -284,6 +287,7 @@ impl QueueTable {
         if let Some(entry) = self.fair.plain.entry.take() {
             self.fair.remove(entry, None);
         }
+        // One job that is due is enough for a turn; which job gets it is decided by priority.
         let due = self.first_due(now).map(|_| now);
         let first = |level: &ByTime| level.first_key_value().map(|((at, _), _)| *at);
         let Some(at) = due.or_else(|| self.levels.iter().filter_map(first).min()) else {

@@ -51,6 +51,7 @@ pub struct Term {
 impl Term {
     /// The first nominal time after an instant, within start and end.
     pub fn next_after(&self, timing: &Timing, after: Timestamp) -> Option<Timestamp> {
+        // `next_after` excludes its bound, and an occurrence at `start` itself is allowed.
         let before_start = self.start.map(|start| start.minus(Duration::from_millis(1)));
         let next = timing.next_after(before_start.map_or(after, |start| start.max(after)))?;
         Some(next).filter(|next| self.end.is_none_or(|end| *next <= end))
@@ -72,11 +73,14 @@ pub fn owed(
     let mut run = Vec::new();
     let mut missed = 0;
     let mut until = term.end.map_or(now, |end| end.min(now));
+    // From the latest backwards: a schedule that is years late costs no more than the occurrences
+    // that it may enqueue.
     while let Some(nominal) = timing.last_until(until).filter(|nominal| *nominal >= due) {
         if now.since(nominal) > ON_TIME {
             let most = match catch_up {
                 CatchUp::Skip => 0,
                 CatchUp::Once if run.is_empty() => 1,
+                // An occurrence on time takes the place of the late one, so this admits no more.
                 CatchUp::Once => missed,
                 CatchUp::All(most) => most.min(CATCH_UP),
             };

@@ -62,6 +62,7 @@ impl Scheduler<'_> {
             Err(error) => error,
         };
         match error.kind() {
+            // No other schedule could be served either.
             ErrorKind::Closed | ErrorKind::StorageFull => return Err(error),
             ErrorKind::Unavailable | ErrorKind::Indeterminate => {
                 // The queue may be on another server than the rows.
@@ -80,6 +81,7 @@ impl Scheduler<'_> {
         let schedule = Schedule::from_row(row)?;
         let Some(due) = row.next_at else { return Ok(Served::Done) };
         let queue = schedule.definition.job().queue();
+        // One call that waits for its whole time limit is enough for a queue that does not answer.
         if round.away.contains(queue) {
             let message = "its queue did not answer for an earlier schedule; this one stays due";
             return Err(Error::new(ErrorKind::Unavailable, message));
@@ -102,6 +104,7 @@ impl Scheduler<'_> {
         round: &mut Round,
     ) -> Result<Served> {
         let run = self.owed_now(schedule, due, now).await?;
+        // A schedule that has nothing to enqueue advances, however full its queue is.
         if !run.is_empty() && round.full.contains(schedule.definition.job().queue()) {
             return Err(full(queue_full_retry_after()));
         }

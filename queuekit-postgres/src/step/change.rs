@@ -79,13 +79,16 @@ impl<'s> Change<'s> {
         taken: bool,
     ) -> Outcome<Self> {
         let ids = sorted(ids);
+        // Read without locks first, to learn which queues have to be locked.
         let found = Self::read(session, ids.clone()).await?;
         let keyed = found.queues.values().filter(|queue| queue.keyed).map(|queue| queue.id);
+        // In the order of their numbers, as every call takes these locks.
         for queue in keyed.collect::<BTreeSet<_>>() {
             session.lock(queue).await?;
         }
         session.query(Sql::LockLeases, params![ids]).await?;
         session.query(Sql::LockEnded, params![ids]).await?;
+        // Read again under the locks, because the jobs may have changed in between.
         let change = Self::read(session, ids).await?;
         if taken {
             change.take_waiting().await?;
@@ -382,6 +385,7 @@ pub(crate) enum Overdue<'s> {
 }
 
 fn sorted(ids: impl Iterator<Item = JobId>) -> Vec<Uuid> {
+    // Calls lock rows in the order of ids, so that two calls for the same jobs do not deadlock.
     let ids: BTreeSet<JobId> = ids.collect();
     ids.into_iter().map(job_uuid).collect()
 }

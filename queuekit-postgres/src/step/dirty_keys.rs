@@ -34,6 +34,7 @@ pub(super) async fn place(session: &Session<'_>, hints: &Hints, row: &QueueRow) 
                 hints.came_back((row.id, rank), place);
             }
         }
+        // Fewer than asked for: every entry up to now was looked at.
         if entries < i64::from(KEYS) {
             hints.visited_until(row.id, first.try_get("now")?);
             break;

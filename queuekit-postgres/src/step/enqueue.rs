@@ -123,6 +123,7 @@ impl<'a> Asked<'a> {
         let mut params = columns.of_every_job();
         params.extend_from_slice(params![queues]);
         let rows = match session.write(Sql::Enqueue, &params).await {
+            // An id is taken: the other statement finds the outcome of each job.
             Err(failure) if failure.class == Class::Taken => return Ok(None),
             rows => rows?,
         };
@@ -147,6 +148,8 @@ impl<'a> Asked<'a> {
             let before = outcomes.iter().flatten().count();
             self.store_round(session, &round, &mut outcomes).await?;
             let progress = outcomes.iter().flatten().count() > before;
+            // Without progress, other calls have taken or freed ids and keys in between: it tries
+            // again, but not for ever.
             idle_rounds = if progress { 0 } else { idle_rounds + 1 };
         }
         Ok(None)

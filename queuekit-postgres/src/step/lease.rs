@@ -84,6 +84,7 @@ impl<'a> LeaseCall<'a> {
         let answer = Answer::read(rows, &names)?;
         let places = answer.rows.iter().map(|row| row.place);
         self.hints.took(answer.dead_rows, places);
+        // Otherwise the statement has not looked for expired leases, or has found one.
         if !self.locked && !answer.unfinished {
             self.hints.none_expired(names.iter(), answer.now);
         }
@@ -201,6 +202,7 @@ impl Answer {
                 break;
             };
             refused.push((row.id, refusal));
+            // The next job of its key may come before the rows that follow.
             if row.keyed {
                 break;
             }

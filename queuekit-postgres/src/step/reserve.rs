@@ -50,6 +50,7 @@ impl Round<'_> {
     /// Whether one statement can probably do it, by the cached rows; the statement itself finds out
     /// if not.
     pub(crate) fn may_be_fast(&self) -> bool {
+        // Core decides what a nack does, between a read and a write: one statement cannot.
         let settles_simply = self.settlement.is_none_or(|settlement| settlement.nacks.is_empty());
         let keyed = |name: &QueueName| self.known.get(name).is_some_and(|row| row.keyed);
         settles_simply && !self.quotas.iter().any(|(name, _)| keyed(name))
@@ -143,6 +144,8 @@ impl Round<'_> {
             rows = queues::named(session, &names).await?;
         }
         loop {
+            // Every call takes these locks in the order of their numbers, so no two wait for each
+            // other.
             rows.sort_unstable_by_key(|row| row.id);
             for row in rows.iter().filter(|row| row.keyed) {
                 session.lock(row.id).await?;
@@ -209,6 +212,7 @@ impl Round<'_> {
             answer.count(&mut done.budget.answer);
             done.leases.extend(answer.into_leases(self.request));
             got += leased;
+            // If a key may have several leases, its next job may be placed now that one is leased.
             if leased == 0 || row.settings.per_key == 1 || done.budget.answer.is_full() {
                 break;
             }

@@ -3,6 +3,7 @@
 
 -- How many more jobs may wait in a queue that has a bound.
 local function room()
+    -- Waiting jobs are in several sets, so their number is what all others leave.
     local ended = call('ZCARD', Q.completed) + call('ZCARD', Q.dead) + call('ZCARD', Q.cancelled)
     return max_pending - (call('HLEN', Q.data) - ended - call('ZCARD', Q.leased))
 end

@@ -55,6 +55,7 @@ end
 -- before its key is read.
 local function write(name, key, first, second)
     local command = noted[key]
+    -- Bounded, because `unpack` puts every value on the stack of Lua.
     if command and (command[1] ~= name or command.size > 2000) then
         flush(key)
         command = nil
@@ -74,6 +75,7 @@ local function write(name, key, first, second)
 end
 
 local function call(name, key, ...)
+    -- A read must see what this script has noted before.
     if noted[key] then
         flush(key)
     end

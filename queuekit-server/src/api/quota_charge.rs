@@ -72,6 +72,8 @@ impl<N: QuotaCounted> QuotaCharge<N> {
         let charge = match quota.charge(key, &names) {
             Ok(charge) => charge,
             Err(exceeded) => {
+                // The count may be too high: another server, or a command on the store, may have
+                // removed objects.
                 let created = quota.recount(key, Instant::now()).ok_or(exceeded)?;
                 forget_removed(app, &created).await?;
                 quota.charge(key, &names)?

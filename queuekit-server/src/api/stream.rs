@@ -159,6 +159,7 @@ impl Watch {
 /// The job, and a hash of what of it may have to be sent again: its payload, which may be large,
 /// stays the same, and the time left of its lease and its deadline passes by itself.
 fn hashed(mut job: Job) -> (Job, u64) {
+    // The payload never changes, and the times that are left change with every look.
     let payload = std::mem::take(&mut job.payload);
     let times = (job.lease_expires_in.take(), job.deadline_in.take());
     let mut hashing = Hashing::default();

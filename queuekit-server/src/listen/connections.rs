@@ -79,6 +79,7 @@ impl Connections {
         let place = tokio::select! {
             biased;
             place = place.as_mut() => place,
+            // No place is free, so the connection that has been idle longest makes room.
             () = self.evict() => place.await,
         }?;
         let HttpLimits { connections: most, header_timeout, .. } = self.limits.now();
@@ -122,7 +123,9 @@ impl Connection {
     /// Notes that a request on it was admitted: until that has ended, it is not closed for another
     /// connection. `None` if it is being closed already.
     pub(super) fn begin(self: &Arc<Self>) -> Option<ActiveRequest> {
+        // Every path that holds both takes these locks in this order.
         let (mut activity, mut open) = (self.activity(), self.connections.open());
+        // It was chosen to make room a moment ago.
         if self.evicted.is_cancelled() {
             return None;
         }

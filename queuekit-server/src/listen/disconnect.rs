@@ -43,6 +43,7 @@ impl<S: AsyncRead + Unpin> DetectDisconnect<S> {
     /// client of the present request has disconnected.
     fn look_ahead(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         while !self.has_ended {
+            // Bounded, because a client may send its next requests without waiting for an answer.
             if self.ahead.len() >= PIECE {
                 return Ok(());
             }

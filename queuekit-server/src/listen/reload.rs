@@ -26,6 +26,8 @@ impl Reloader {
         if options.keys.is_empty() && !self.options.keys.is_empty() {
             bail!("no key is left, so anybody could do everything: to allow that, restart");
         }
+        // Read before anything changes: a certificate that cannot be read leaves the server as it
+        // was.
         let acceptor = match (&self.tls, &options.tls) {
             (Some(_), Some(files)) => Some(tls::acceptor(files)?),
             (None, None) => None,

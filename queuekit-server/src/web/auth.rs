@@ -92,6 +92,7 @@ impl Caller {
             );
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail));
         }
+        // The request itself was charged when it was admitted.
         self.spend(items.saturating_sub(1))
     }
 

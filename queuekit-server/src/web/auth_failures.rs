@@ -37,6 +37,8 @@ impl AuthFailures {
     /// How long to delay the answer to another wrong key of this address.
     pub(crate) fn delay(&self, peer: Option<Peer>, now: Instant) -> Duration {
         self.of(peer, now, |failures| {
+            // `next_at` runs ahead of the clock by one step for each failure. The first steps are
+            // free.
             let free = DELAY_STEP * FREE_FAILURES;
             failures.next_at = (failures.next_at.max(now) + DELAY_STEP).min(now + free + DELAY_MAX);
             failures.next_at.duration_since(now).saturating_sub(free)
@@ -64,6 +66,7 @@ impl AuthFailures {
         let address = whose(peer);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= ADDRESSES_MAX && !all.contains_key(&address) {
+            // Bounded, because an attacker may have any number of addresses.
             all.retain(|_, failures| now < failures.next_at);
             let oldest = all.iter().min_by_key(|(_, failures)| failures.next_at);
             if let Some(oldest) = oldest.map(|(address, _)| *address)

@@ -64,6 +64,7 @@ impl FairShare {
     /// # Errors
     /// 429 if the key has its part; 503 if all places are taken.
     pub(crate) fn take(&self, caller: &Caller) -> Result<SharePermit, Problem> {
+        // The share of the key first, so that a key beyond it takes nothing from others.
         let own = self.take_for_key(caller, 1)?;
         Ok(SharePermit(own, self.take_shared(1)?))
     }

@@ -129,6 +129,7 @@ impl Keys {
     pub(crate) fn replace(&self, with: &Self) {
         let with = with.all();
         let mut own = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        // An unchanged key keeps its rate, and its streams continue.
         let known = |key: &Arc<Key>| own.iter().find(|old| old.entry == key.entry).cloned();
         let next: Arc<[_]> = with.iter().map(|key| known(key).unwrap_or(Arc::clone(key))).collect();
         let is_gone = |old: &&Arc<Key>| !next.iter().any(|key| Arc::ptr_eq(key, old));
@@ -142,6 +143,8 @@ impl Keys {
         let digest = KeyDigest::of(sent);
         let mut found = None;
         let all = self.all();
+        // Compares with every key, in constant time, so that the time of the answer tells nothing
+        // about the keys.
         for key in &*all {
             if bool::from(key.entry.sha256.0.ct_eq(&digest.0)) {
                 found = Some(key);

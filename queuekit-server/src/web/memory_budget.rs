@@ -39,6 +39,7 @@ impl MemoryBudget {
     /// A body of the largest size always fits if nothing else is in use.
     pub(crate) fn resize(&self, limits: &HttpLimits) {
         let HttpLimits { body_bytes: body, buffered_bytes: all, .. } = *limits;
+        // The rest must still have room for one body of the largest size.
         let kept = (all / KEPT).min(all.saturating_sub(body));
         let of_key = (all / KEY_PART).max(body);
         self.pieces.resize(ShareSize { all: pieces(all - kept), of_key: pieces(of_key) });
@@ -86,6 +87,8 @@ impl RequestBudget {
         match pieces.take_shared(many) {
             Ok(taken) => join(&mut self.of_all, Some(taken)),
             Err(full) => {
+                // If acks and extensions were refused when memory is short, finished work would run
+                // again.
                 let taken = if self.settles { kept.take(many) } else { None };
                 let taken = taken.ok_or(full)?;
                 join(&mut self.of_kept, Some(taken));
@@ -103,6 +106,7 @@ impl RequestBudget {
     /// As for [`grow_to`](Self::grow_to), after a wait.
     pub(crate) async fn wait_for(&mut self, bytes: usize) -> Result<(), Problem> {
         let most = self.memory.most.load(Ordering::Relaxed);
+        // More than this never becomes free.
         let missing = pieces(bytes.min(most)).saturating_sub(self.held);
         if missing == 0 {
             return Ok(());

@@ -21,6 +21,8 @@ impl RateLimit {
     pub(crate) fn take(&self, cost: usize, now: Instant) -> Result<(), Duration> {
         let mut level = self.level.lock().unwrap_or_else(PoisonError::into_inner);
         let left = self.left(*level, now);
+        // A cost above the rate could never be saved up. A full level admits it, and later calls
+        // wait until it is paid.
         let needed = (cost as f64).min(self.per_second);
         if left < needed {
             *level = Some((left, now));

@@ -22,6 +22,7 @@ impl Step<'_> {
         debug_assert!(transition.from().contains(&record.state), "{transition:?} of {record:?}");
         let queue = self.queue_of(record)?;
         let was = record.state;
+        // A dead job that holds its key keeps its place in front of the others of its key.
         let keeps_place = record.holds;
         let mut lane = match &record.lane {
             Some(name) => Some(self.lane(queue, name)?),

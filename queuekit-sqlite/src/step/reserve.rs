@@ -112,6 +112,8 @@ impl Step<'_> {
             slice = SLICE;
             for (used, mut candidate) in (1..).zip(candidates) {
                 match self.lease(queue, &mut candidate, request)? {
+                    // The lease is made before the job changes, so a job that does not fit stays
+                    // ready.
                     Some(lease) if !budget.answer.admit(lease.bytes()) => return Ok(got),
                     Some(lease) => {
                         self.grant(&mut candidate.record, request)?;
@@ -144,6 +146,8 @@ impl Step<'_> {
     pub(super) fn first_due(&self, queue: usize, most: usize) -> Result<Vec<Candidate>> {
         let id = self.queues[queue].id;
         let mut rank = -1;
+        // One look at each priority that has open jobs, so that future jobs need not be passed one
+        // by one.
         while let Some(next) = self.value(NEXT_RANK, params![id, rank])? {
             rank = next;
             let due = params![id, rank, self.now.as_millis(), most];

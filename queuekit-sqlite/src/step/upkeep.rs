@@ -27,6 +27,7 @@ impl Step<'_> {
     /// One step of retention, from this queue on. Returns the queue with which the next step
     /// begins, if there are more.
     pub(crate) fn prune(&mut self, first: &str) -> Result<(UpkeepReport, Option<QueueName>)> {
+        // One more than this step looks at: with it the next step begins.
         let mut queues = self.queues_from(first, true, QUEUES + 1)?;
         let mut next = (queues.len() > QUEUES).then(|| queues.pop()).flatten().map(|of| of.name);
         let mut removed = 0;

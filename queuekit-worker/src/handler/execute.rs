@@ -57,11 +57,14 @@ async fn drive(
         if run.is_abandoned() {
             return Poll::Ready(None);
         }
+        // A panic is an outcome of this job: its text becomes the error of the attempt.
         let polled = span.in_scope(|| catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))));
         match polled {
             Ok(Poll::Ready(answer)) => Poll::Ready(Some(RunResult::of(run, answer))),
             Err(panic) => Poll::Ready(Some(RunResult::of_panic(run, &*panic))),
             Ok(Poll::Pending) => {
+                // Registers the waker first and looks after, so that no abandon in between is
+                // missed.
                 run.wake_when_abandoned(cx.waker());
                 if run.is_abandoned() { Poll::Ready(None) } else { Poll::Pending }
             }
@@ -111,6 +114,7 @@ impl Holder {
     fn end(&mut self, result: RunResult) {
         if let Some(run) = self.run.take() {
             run.end();
+            // If another has decided the outcome in the meantime, only the slot is free now.
             let event =
                 if run.claim() { RunEvent::Ended(run, result) } else { RunEvent::Returned(run) };
             self.listeners.inbox.push(event);

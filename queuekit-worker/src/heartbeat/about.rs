@@ -24,6 +24,7 @@ pub(super) fn with_jobs(about: &About, shared: &Shared) -> About {
     let runs = shared.registry.lock();
     let live = runs.iter().filter(|entry| !entry.returned).map(|entry| Arc::clone(&entry.run));
     let mut live: Vec<Arc<Run>> = live.collect();
+    // The pump waits for this lock, so the sort is done without it.
     drop(runs);
     // So that a worker of very many slots sorts few.
     if live.len() > BEAT_JOBS {

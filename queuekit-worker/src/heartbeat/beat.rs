@@ -23,6 +23,7 @@ pub(super) async fn beat(shared: &Arc<Shared>, stopped: &CancellationToken) {
         // A beat that is under way comes to its end first: it might arrive behind the farewell.
         beat_until(stopped, shared).await;
         if let Some(leases) = shared.leases() {
+            // A failure needs no repeat: the presence expires by itself.
             let _ = leases.forget_worker(shared.id()).await;
         }
     };

@@ -36,6 +36,7 @@ pub(super) async fn extend(shared: &Arc<Shared>, cancels: Option<&Wakeup>) {
     // After a panic here, calls that were under way never answer.
     shared.registry.lock().iter_mut().for_each(|entry| entry.extending = false);
     let mut ticks = interval(look_every(shared.settings.ttl.get()));
+    // After a pause of the machine one look is enough: a burst of looks would find nothing more.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut calls = FuturesUnordered::new();
     let mut failures = 0_u32;
@@ -121,10 +122,13 @@ fn apply(shared: &Shared, answer: Answer, failures: u32) -> u32 {
     let mut runs = shared.registry.lock();
     for run in answer.runs {
         let outcome = outcomes.next();
+        // Gone if its outcome was answered in the meantime.
         let Some(entry) = runs.of(&run) else { continue };
         entry.extending = false;
         match outcome {
             Some(ExtendOutcome::Extended { ttl, cancel_requested }) => {
+                // Counted from before the call, so that the worker never believes in a lease for
+                // longer than the store does.
                 extended += 1;
                 entry.held_since = answer.asked_at;
                 entry.extend_at = answer.asked_at + third(ttl, shared.settings.ttl.get());
@@ -133,7 +137,8 @@ fn apply(shared: &Shared, answer: Answer, failures: u32) -> u32 {
                 }
             }
             Some(ExtendOutcome::LeaseLost | ExtendOutcome::NotFound) => lost.push(run),
-            // Its ack stands in an open transaction, which keeps everybody else from it.
+            // An open transaction of the application holds the ack. Until it ends, no other worker
+            // can take the job, so the lease counts as held.
             Some(ExtendOutcome::Settling) => {
                 entry.held_since = answer.asked_at;
                 entry.extend_at = soon;
@@ -141,6 +146,7 @@ fn apply(shared: &Shared, answer: Answer, failures: u32) -> u32 {
             Some(ExtendOutcome::Unknown) | None => entry.extend_at = soon,
         }
     }
+    // Not under the lock: to stop a run wakes its handler.
     drop(runs);
     counter!(LEASES_EXTENDED.name).increment(extended);
     // An outcome that waits to be sent needs nothing here: its own answer will be LeaseLost.

@@ -44,6 +44,7 @@ impl Heartbeat {
             let message = format!("cannot start the thread for heartbeats: {error}");
             Error::new(ErrorKind::Unavailable, message).during("start")
         };
+        // Built here and not in the thread, so that a failure reaches the caller.
         let runtime = Builder::new_current_thread().enable_all().build().map_err(unavailable)?;
         let stopped = stop.clone();
         let body = move || {
@@ -51,15 +52,18 @@ impl Heartbeat {
                 let beating = async {
                     tokio::join!(
                         stopped.run_until_cancelled(keep(&shared, cancels.as_ref())),
+                        // It sees the stop itself, because it has a farewell to send.
                         beat::beat(&shared, &stopped),
                     )
                 };
                 let beating = catch_unwind(AssertUnwindSafe(|| runtime.block_on(beating)));
+                // Without heartbeats every lease would be lost, so the loop begins again.
                 if beating.is_err() {
                     tracing::error!(
                         "a heartbeat panicked, most likely in the store; heartbeats \
                                      continue"
                     );
+                    // A store that panics every time must not keep a core busy.
                     std::thread::sleep(LOOK);
                 }
             }
@@ -95,6 +99,7 @@ async fn keep(shared: &Arc<Shared>, cancels: Option<&Wakeup>) {
 
 /// How often to look at leases of this length.
 fn look_every(ttl: Duration) -> Duration {
+    // A lease is extended at a third of its time, so this looks four times before.
     (ttl / 12).clamp(SHORTEST, LOOK)
 }
 

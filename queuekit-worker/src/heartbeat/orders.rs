@@ -28,7 +28,7 @@ pub(super) fn obey(shared: &Shared, orders: Orders) -> bool {
         None => {}
     }
     ordered.set_obeyed(seq);
-    // Also if it has rung already, for work that it was not to take.
+    // `ring` wakes the pump only if no ring is pending, and one may be since the worker was quiet.
     shared.inbox().ring();
     shared.inbox().nudge();
     true

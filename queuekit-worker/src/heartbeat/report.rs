@@ -51,6 +51,7 @@ async fn tell(shared: &Shared, told: &[(Arc<Run>, Report)]) {
         Ok(outcomes) => outcomes,
         Err(error) => {
             shared.store_error(&error);
+            // Each run gets its report back, so that the next round sends it.
             told.iter().for_each(|(run, report)| run.reports.sent(Some(report.clone())));
             shared.context.report_soon();
             return shared.inbox().nudge();

@@ -70,6 +70,8 @@ fn steps(shared: &Shared, entry: &Entry) -> impl Iterator<Item = (Instant, Due)>
         .filter(|_| run.is_abandoned() && !run.has(Flag::Stuck))
         .map(|at| (at + GONE_AFTER, Due::Stuck(Arc::clone(run))));
     let doubted = (!entry.returned && !run.is_abandoned() && !run.has(Flag::Doubted)).then(|| {
+        // Before the lease expires, so that the handler has time to stop before another worker runs
+        // the job.
         let at = entry.held_since + shared.settings.ttl.get().mul_f64(0.9);
         (at, Due::Cancel(Arc::clone(run), Flag::Doubted))
     });
@@ -81,6 +83,7 @@ fn act(shared: &Shared, due: Due) {
         Due::Cancel(run, reason) => {
             if run.cancel(reason) {
                 tracing::warn!(job = %run.lease.id(), ?reason, "a run was asked to stop");
+                // The run may wait for its kind to have room, and only the pump can let it go.
                 shared.inbox().nudge();
             }
         }

@@ -42,6 +42,7 @@ pub(crate) async fn upkeep(
 /// hold waits for the next time.
 async fn keep_up(upkeep: &dyn Upkeep) -> Result<()> {
     while upkeep.prune().await?.more {
+        // A store that answers without waiting must leave other tasks their turn.
         tokio::task::yield_now().await;
     }
     upkeep.repair().await.map(drop)

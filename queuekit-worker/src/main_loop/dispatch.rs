@@ -30,12 +30,14 @@ impl Pump {
                 meter.waited(now.since(lease.scheduled_at));
                 Arc::new(Run::new(&shared.context, lease, handler, slot, times, meter))
             };
+            // Counted from the call, because the store may have granted the lease right after it.
             shared.registry.add(leases, asked_at + shared.settings.ttl.get() / 3, make)
         };
         let serving = shared.phase() == Phase::Serving;
         for run in runs {
             match run.handler {
                 Some(handler) if serving => self.admit(run, handler),
+                // Granted by a call that was under way when the drain began.
                 Some(_) => self.refuse(run, RunResult::of_shutdown()),
                 None => {
                     self.unhandled.warn_once(&shared, &run.lease.kind);
@@ -54,6 +56,7 @@ impl Pump {
             let result = RunResult::over_limit(run.lease.releases);
             return self.refuse(run, result);
         }
+        // A run that waits for its kind takes up room of its queue too.
         self.fetcher.serving.taken(&run.lease.token.queue);
         if admission == Admission::Start {
             self.start(run, handler);
@@ -87,6 +90,7 @@ impl Pump {
         let short = run.timeout().is_some_and(|timeout| timeout < LOOK);
         let handler = shared.settings.kinds.handler(handler);
         start(run, handler, &shared.middleware, &shared.listeners);
+        // The watcher may sleep for longer than this timeout.
         if short {
             shared.short_timeout.notify_one();
         }
@@ -94,6 +98,7 @@ impl Pump {
 
     /// Gives a run back that was never started.
     fn refuse(&mut self, run: Arc<Run>, result: RunResult) {
+        // No handler will end this run, and the heartbeat must not give it up.
         run.claim();
         self.shared.registry.returned([&run]);
         self.settler.add(run, result);

@@ -78,6 +78,7 @@ impl Fetcher {
     /// There may be work: looks at once, unless the store is failing.
     pub(crate) fn look_now(&mut self) {
         (self.found_nothing, self.idle_looks) = (false, 0);
+        // During an outage the backoff holds, however many handlers return.
         if self.failures == 0 {
             self.look_at = Instant::now();
         }
@@ -104,6 +105,7 @@ impl Fetcher {
             return Ok(None);
         };
         let most = self.shared.backend().capabilities().limits.reserve_jobs();
+        // Slots may have been taken since this look began.
         let limit = ask.limit.min(free).min(most);
         let (ttl, worker) = (self.shared.settings.ttl, self.shared.id().clone());
         let mut request = Reserve::new(ask.queues, limit, ttl, worker)?;
@@ -118,6 +120,7 @@ impl Fetcher {
         (self.failures, self.unclear) = (0, None);
         let look = &mut self.look;
         look.found |= !reserved.leases.is_empty();
+        // After a full answer the store may have more than was asked for.
         look.more |= reserved.more || reserved.leases.len() >= limit;
         look.due_in = [look.due_in, reserved.next_due_in].into_iter().flatten().min();
         self.look_at = Instant::now();
@@ -127,8 +130,11 @@ impl Fetcher {
                 if self.found_nothing { self.idle_looks.saturating_add(1) } else { 0 };
             self.due_at = look.due_in.and_then(|due| self.look_at.checked_add(due));
             if !look.more {
+                // Workers that started together must not poll together.
                 let poll = jittered(self.shared.settings.poll_interval, chance());
                 let due = self.due_in().unwrap_or(poll);
+                // Never later than the poll, because another process may store a job that is due
+                // sooner.
                 self.look_at += poll.min(due);
             }
         }
@@ -138,9 +144,11 @@ impl Fetcher {
     /// The call with this nonce has failed.
     pub(crate) fn failed(&mut self, error: &Error, nonce: Option<Nonce>) {
         (self.found_nothing, self.idle_looks) = (false, 0);
+        // The queues not yet asked are in the same store: the next look begins anew.
         self.look = Look::default();
         self.look_at = Instant::now() + reconnect_delay(self.failures, chance());
         self.failures = self.failures.saturating_add(1);
+        // Only a call whose effect is unknown may have granted leases.
         self.unclear = nonce.filter(|_| *error.kind() == ErrorKind::Indeterminate);
     }
 

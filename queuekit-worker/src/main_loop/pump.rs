@@ -109,11 +109,13 @@ impl Pump {
         self.let_go_of_stopped();
         let mut events = std::mem::take(&mut self.events);
         self.shared.inbox().swap(&mut events);
+        // One lock of the registry for the whole batch, instead of one per run.
         let returned = events.iter().filter_map(|event| match event {
             RunEvent::Ended(run, _) | RunEvent::Returned(run) => Some(run),
             RunEvent::GivenUp(..) => None,
         });
         self.shared.registry.returned(returned);
+        // A slot is free, so the worker need not wait for its next poll.
         if !events.is_empty() {
             self.fetcher.look_now();
         }
@@ -134,6 +136,7 @@ impl Pump {
             }
         }
         self.events = events;
+        // A ring is kept while no slot is free, so that the first free slot looks at once.
         if self.free_slots() > 0 && self.shared.inbox().take_rung() {
             self.fetcher.look_now();
         }
@@ -154,6 +157,7 @@ impl Pump {
             }
             let batch = self.settler.next_batch();
             if !self.in_flight.is_empty() && !self.in_flight.may_begin(&batch) {
+                // Too small for a call of its own now: it grows until a call under way is answered.
                 self.settler.put_back(batch);
                 return;
             }
@@ -191,11 +195,14 @@ impl Pump {
         match answer {
             Ok(mut exchanged) => {
                 let reserved = std::mem::take(&mut exchanged.reserved);
+                // A bad answer about outcomes does not spoil the leases that came with it.
                 if let Err(error) = self.settler.answered(batch, &exchanged) {
                     tracing::error!(%error, "the answer of an exchange does not fit it");
                 }
                 self.reserved(&request, Ok(reserved), asked_at);
             }
+            // The call may have taken effect. Both halves can be repeated: leases fence the
+            // outcomes, and leases that the lost answer granted expire.
             Err(error) if is_outage(&error) => {
                 self.settler.failed(batch, &error);
                 self.reserved(&request, Err(error), asked_at);
@@ -232,6 +239,8 @@ impl Pump {
         }
         self.shared.store_error(&error);
         self.fetcher.failed(&error, Some(request.nonce));
+        // A worker that serves keeps trying, because an operator may repair the store. This one has
+        // a caller who waits for its end.
         if self.until_idle && !error.is_retryable() {
             self.fault = Some(error);
             self.shared.phases().advance(Phase::Forced);
@@ -242,10 +251,13 @@ impl Pump {
     fn free_slots(&self) -> usize {
         let (bound, ordered) = (self.shared.settings.slots, &self.shared.ordered);
         let is_serving = self.shared.phase() == Phase::Serving && !ordered.is_quiet();
+        // While the store does not take outcomes, further runs would only add to them.
         if !is_serving || self.settler.unanswered() > bound {
             return 0;
         }
         let busy = self.shared.registry.busy();
+        // A call under way may be granted all that it asks for. An order can set fewer slots than
+        // are in use.
         let free = ordered.slots().saturating_sub(busy + self.in_flight.asked_for());
         free.min(self.fetcher.serving.room())
     }
@@ -266,6 +278,7 @@ impl Pump {
 
     fn release_all(&mut self) {
         for run in self.runs_left() {
+            // False if the handler ended in the meantime: then its own outcome counts.
             if run.abandon() {
                 self.abandoned += 1;
                 self.settler.add(run, RunResult::of_shutdown());
@@ -274,6 +287,7 @@ impl Pump {
     }
 
     fn is_done(&self) -> bool {
+        // An event in the inbox is an outcome that the settler has not seen yet.
         let settled =
             self.settler.is_empty() && self.shared.inbox().len() == 0 && self.in_flight.is_empty();
         let finished = settled && self.live() == 0;

@@ -111,6 +111,7 @@ impl Serving {
     /// A job of this queue holds a slot.
     pub(crate) fn taken(&mut self, queue: &QueueName) {
         if let Some(cap) = self.cap(queue) {
+            // Bounded, so that `room` cannot underflow if a store grants more than was asked for.
             cap.running = (cap.running + 1).min(cap.most);
         }
     }

@@ -88,6 +88,7 @@ impl Settler {
                 if let Err(error) = leases.report(&reports).await {
                     self.shared.store_error(&error);
                 }
+                // Also after a failure: an outcome must not wait for a report.
                 told.iter().for_each(|(run, _)| run.reports.sent(None));
             }
         }
@@ -99,6 +100,7 @@ impl Settler {
         let mut lost = Vec::new();
         let mut later = Vec::new();
         for item in self.fresh.drain(..) {
+            // The store could only answer LeaseLost.
             if item.run.has(Flag::Lost) {
                 lost.push(item);
             } else if item.run.reports.is_sending() || batch.len() >= MOST {
@@ -114,6 +116,7 @@ impl Settler {
 
     /// These outcomes were not told after all.
     pub(crate) fn put_back(&mut self, batch: Batch) {
+        // The batch goes in front, because its outcomes are older.
         let later = std::mem::replace(&mut self.fresh, batch.into_items());
         self.fresh.extend(later);
     }
@@ -122,6 +125,7 @@ impl Settler {
     pub(crate) fn answered(&mut self, batch: Batch, exchanged: &Exchanged) -> Result<()> {
         let complete =
             batch.acks.len() == exchanged.acks.len() && batch.nacks.len() == exchanged.nacks.len();
+        // Which outcomes were stored is unknown. A repeat is safe, because the leases fence it.
         if !complete {
             let error = short_answer();
             self.postpone(batch.into_items(), &error);
@@ -150,6 +154,8 @@ impl Settler {
             return false;
         }
         let repeats = std::mem::take(&mut self.repeats);
+        // After an unclear call, the lease may be gone because that call ended it: only the store
+        // can tell, so the outcome is sent again.
         let (lost, held): (Vec<_>, Vec<_>) =
             repeats.into_iter().partition(|item| item.run.has(Flag::Lost) && !item.unclear);
         self.drop_lost(lost);
@@ -165,6 +171,7 @@ impl Settler {
     /// Gives up what the store never answered: the leases run out by themselves.
     pub(crate) fn give_up(&mut self) {
         let shared = Arc::clone(&self.shared);
+        // Collected first, because `finish` locks the registry too.
         let left: Vec<_> = {
             let runs = shared.registry.lock();
             let left = runs.iter().filter(|entry| !entry.settled);
@@ -190,6 +197,7 @@ impl Settler {
                 self.finish(items, outcomes);
             }
             Err(error) if is_outage(&error) => self.postpone(items, &error),
+            // A closed store never answers again, and the leases expire.
             Err(error) if *error.kind() == ErrorKind::Closed => self.drop_lost(items),
             Err(error) => {
                 self.shared.store_error(&error);
@@ -206,6 +214,8 @@ impl Settler {
                 Ok(outcomes) => self.finish(vec![item], outcomes),
                 Err(error) if error.is_retryable() => {
                     held.0.push(item);
+                    // The others would most likely fail too, each after the full time limit of a
+                    // call.
                     if is_outage(&error) {
                         held.0.extend(items.by_ref());
                     }
@@ -221,6 +231,9 @@ impl Settler {
 
     /// The store refuses this outcome for good.
     fn refused(&mut self, item: Item, error: &Error) {
+        // A success that cannot be stored, for example because its result is too large, becomes a
+        // failed attempt with this error. Otherwise the job would run again when its lease expires,
+        // and nobody would see why.
         if matches!(item.result, RunResult::Done(_)) && *error.kind() != ErrorKind::Closed {
             let result = RunResult::refused(&item.run, error);
             self.add(item.run, result);

@@ -31,6 +31,7 @@ impl Inbox {
         let mut events = self.events();
         let first = events.is_empty();
         events.push(event);
+        // Not under the lock: the pump would wake up only to wait for it.
         drop(events);
         if first {
             self.arrived.notify_one();
@@ -55,6 +56,7 @@ impl Inbox {
 
     /// Whether it rang since this was asked last.
     pub(crate) fn take_rung(&self) -> bool {
+        // Most calls find no ring, and a load does not take the cache line from other threads.
         self.rung.load(Ordering::Acquire) && self.rung.swap(false, Ordering::AcqRel)
     }
 

@@ -119,6 +119,7 @@ impl Run {
         let Some(span) = self.span.get() else { return };
         let mut kept = span.lock().unwrap_or_else(PoisonError::into_inner);
         let span = std::mem::replace(&mut *kept, Span::none());
+        // Not under the lock: to record calls the application's subscriber.
         drop(kept);
         span.record("queuekit.outcome", outcome.as_str());
         if matches!(outcome, Outcome::Retrying { .. } | Outcome::Dead) {
@@ -150,6 +151,7 @@ impl Run {
     }
 
     fn stamp(&self, at: &AtomicU64) {
+        // An `Instant` does not fit into an atomic number; the time since the grant does.
         let nanos = u64::try_from(self.granted_at.elapsed().as_nanos()).unwrap_or(u64::MAX - 1);
         at.store(nanos + 1, Ordering::Release);
     }
@@ -213,6 +215,8 @@ impl Run {
         let claimed = self.claim();
         if claimed {
             self.mark(Flag::Abandoned);
+            // Its task then drops the future. No other thread could do that while the task may poll
+            // it.
             self.waker.wake();
         }
         claimed
@@ -221,7 +225,7 @@ impl Run {
     /// Asks the handler to stop; true for the first to ask for this reason.
     pub(crate) fn cancel(&self, reason: Flag) -> bool {
         let first = self.mark(reason);
-        // Either this sees the token, or who makes the token sees the flag.
+        // Either this thread sees the token, or the thread that makes the token sees the flag.
         fence(Ordering::SeqCst);
         if let Some(token) = self.token.get() {
             token.cancel();

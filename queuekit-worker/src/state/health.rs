@@ -55,6 +55,7 @@ impl WorkerHealth {
         let rest = if self.resting { QUIET } else { Duration::ZERO };
         match self.store_answered_ago {
             None => Some("the store has not answered yet"),
+            // One failed beat is no outage.
             Some(ago) if ago > self.beat_interval * 2 + rest => Some("the store does not answer"),
             Some(_) => self.why_not_alive(),
         }

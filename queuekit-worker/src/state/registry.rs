@@ -69,6 +69,7 @@ impl Registry {
                 run
             })
             .collect();
+        // Still under the lock, so that no handler is taken off before it is counted.
         self.busy.fetch_add(added.len(), Ordering::AcqRel);
         added
     }
@@ -104,6 +105,7 @@ impl Runs {
     /// The entry of this run, unless it is gone.
     pub(crate) fn of(&mut self, run: &Arc<Run>) -> Option<&mut Entry> {
         let entry = self.entries.get_mut(run.slot)?.as_mut()?;
+        // The place may have been given to another run since.
         Arc::ptr_eq(&entry.run, run).then_some(entry)
     }
 

@@ -113,6 +113,7 @@ impl http_body::Body for UndeliveredBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let piece = Pin::new(&mut self.body).poll_frame(cx);
         if self.body.is_end_stream() {
+            // The connection has the last piece. Whether the client reads it cannot be known.
             self.undelivered.sent();
         }
         piece

@@ -33,6 +33,7 @@ impl Captured {
     /// Reads to the end.
     pub(super) async fn fill(&mut self, mut from: impl AsyncRead + Unpin) {
         let mut buffer = vec![0; 8 * 1024];
+        // Reads on beyond what is kept, because a full pipe would block the command.
         while let Ok(read @ 1..) = from.read(&mut buffer).await {
             self.take(&buffer[..read]);
         }

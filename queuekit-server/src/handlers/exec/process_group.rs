@@ -24,6 +24,7 @@ impl Group {
     /// Starts the command, whose pipes are set.
     pub(super) fn start(mut command: Command) -> io::Result<(Self, Pipes)> {
         #[cfg(unix)]
+        // So that a signal reaches the descendants of the command, and not the worker.
         command.process_group(0);
         let mut child = command.kill_on_drop(true).spawn()?;
         let id = child.id().and_then(Id::of);

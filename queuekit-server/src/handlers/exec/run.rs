@@ -60,6 +60,7 @@ pub(super) async fn run(command: &Command, payload: Bytes, ctx: &Ctx) -> Result<
         // Kill its descendants too, which closes its output.
         group.kill();
         if !silent {
+            // A process that has left the group may keep the pipes open for ever.
             let _ = timeout(LEFT_OPEN, talk).await;
         }
         status?
@@ -72,6 +73,7 @@ fn prepared(command: &Command, ctx: &Ctx) -> tokio::process::Command {
     prepared
         .args(&command.args)
         .current_dir(&command.directory)
+        // The environment of the worker has passwords and keys.
         .env_clear()
         .envs(command.environment.iter().map(|(name, value)| (name, value)))
         .env("QUEUEKIT_JOB_ID", ctx.id().to_string())
@@ -86,6 +88,7 @@ fn prepared(command: &Command, ctx: &Ctx) -> tokio::process::Command {
 
 /// Writes the payload to stdin; the command need not read it.
 async fn feed(mut stdin: ChildStdin, payload: &[u8]) {
+    // A command that does not read its input closes the pipe, which is no failure.
     let _ = stdin.write_all(payload).await;
 }
 

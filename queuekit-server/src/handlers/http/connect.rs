@@ -62,6 +62,8 @@ impl<L: Lookup> Connector<L> {
                 found.map_err(|error| unreached("cannot look up its name", error))?
             }
         };
+        // The connection goes to these addresses and not to the name: a second look-up could find
+        // others.
         let admitted = self.guard.admit(target, found).map_err(JobError::fatal)?;
         let tcp = TcpStream::connect(&*admitted).await;
         let tcp = tcp.map_err(|error| unreached("cannot connect", error))?;

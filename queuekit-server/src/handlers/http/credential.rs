@@ -66,6 +66,7 @@ pub(super) fn fill_in(credentials: &Credentials, request: &mut Request) -> JobRe
 /// secret too.
 pub(super) fn hide(secrets: &[HeaderValue], text: &mut String) {
     for secret in secrets.iter().filter_map(|secret| secret.to_str().ok()) {
+        // Of `Bearer TOKEN`, an answer may repeat the token alone.
         for secret in [secret, secret.rsplit(' ').next().unwrap_or(secret)] {
             if secret.is_empty() {
                 continue;

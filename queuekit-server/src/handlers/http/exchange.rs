@@ -46,6 +46,7 @@ pub(super) async fn exchange<L: Lookup>(
     };
     let stream = connector.connect(target).await?;
     let mut client = http1::Builder::new();
+    // A receiver must not fill the memory of the worker with a head that never ends.
     client.max_buf_size(HEAD);
     let (mut sender, connection) = client.handshake(TokioIo::new(stream)).await.map_err(broken)?;
     let driver = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -68,6 +69,7 @@ impl Response {
         let mut kept = Vec::new();
         let mut whole = false;
         let read = async {
+            // One byte more than is kept shows that the answer is longer.
             while kept.len() <= KEPT {
                 match self.body.frame().await {
                     Some(Ok(frame)) => kept.extend(frame.data_ref().into_iter().flatten()),
@@ -93,6 +95,7 @@ fn prepared(
     let target = &request.target;
     let wrong = || JobError::fatal(format!("{target}: its path is invalid"));
     headers.insert(HOST, HeaderValue::from_str(target.authority()).map_err(|_| wrong())?);
+    // No connection is used again, because the guard checks addresses when one is opened.
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
     let agent = concat!("queuekit/", env!("CARGO_PKG_VERSION"));
     headers.insert(USER_AGENT, HeaderValue::from_static(agent));

@@ -41,6 +41,7 @@ impl Guard {
             return Err(format!("{target} has no address"));
         }
         let mut left = found;
+        // In three steps, so that the error names the one setting that is missing.
         left.retain(|found| is_public(found.ip()) || places(found.ip()).next().is_some());
         if left.is_empty() {
             return Err(format!(
