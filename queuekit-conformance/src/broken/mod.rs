@@ -10,6 +10,7 @@ mod fence;
 mod keys;
 mod leasing;
 mod order;
+mod orders;
 mod outcomes;
 mod tokens;
 
@@ -56,6 +57,8 @@ broken_stores! {
     order::LosesPriority: "R7.1", "stores the priority and does not serve by it";
     order::PagesByOffset: "R8.2", "has offsets for cursors";
     order::ListsRecentByQueue: "R8.7", "lists what is recent queue by queue";
+    orders::AnswersOnce: "R3.9", "forgets an order that it has answered";
+    orders::IgnoresObeyed: "R3.9", "answers an order that was obeyed";
     leasing::LeasesTwice: "R0.3", "hands the last lease out again";
     leasing::LateExpiry: "R5.6", "reclaims 1 ms after the expiry";
     leasing::EarlyExpiry: "R5.2", "reclaims 1 ms before the expiry";
