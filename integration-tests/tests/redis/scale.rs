@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::common::redis_clock::{Passes, RedisClock};
 use crate::common::redis_store_fixture::RedisStage;
 use crate::common::store_fixture::complete;
-use queuekit_conformance::kit::{DAY, HOUR, beat_of, build, draft, keyed, millis, request};
+use queuekit_conformance::kit::{DAY, HOUR, build, draft, keyed, millis, request};
 use queuekit_conformance::{skip, this_test};
-use queuekit_core::capability::{Admin, Exchange, Leases, Settlement, Upkeep};
+use queuekit_core::capability::{Admin, Exchange, Settlement, Upkeep};
 use queuekit_core::queue::{KeyOnWait, QueuePatch};
 use queuekit_core::{
     Ack, AckOutcome, Backend, JobDraft, JobFilter, JobId, Lease, Nack, NackKind, NackOutcome,
@@ -30,14 +30,14 @@ enum Much {
 }
 
 /// A store in a server of its own, whose time tests move.
-struct Scale {
-    stage: RedisStage,
-    clock: RedisClock,
+pub(crate) struct Scale {
+    pub(crate) stage: RedisStage,
+    pub(crate) clock: RedisClock,
     _server: OwnRedis,
 }
 
 impl Scale {
-    async fn open(test: &str) -> Option<Self> {
+    pub(crate) async fn open(test: &str) -> Option<Self> {
         let settings = OwnRedis::settings().set("slowlog-log-slower-than", 1000);
         let Some(server) = settings.start().await else {
             skip(test, "there is no Redis server");
@@ -50,7 +50,7 @@ impl Scale {
         Some(Self { stage, clock, _server: server })
     }
 
-    fn store(&self) -> &RedisStore {
+    pub(crate) fn store(&self) -> &RedisStore {
         &self.stage.store
     }
 
@@ -350,19 +350,6 @@ async fn r8_2_a_page_looks_at_a_bounded_number_of_queues() {
         assert!(scale.calls_of("evalsha").await <= 210, "of one step");
         assert_eq!(step.unwrap().more, more);
     }
-}
-
-/// What was said by workers that are gone is not kept.
-#[tokio::test]
-async fn r3_9_beats_of_the_gone_are_forgotten() {
-    let Some(scale) = Scale::open(this_test!()).await else { return };
-    for old in 0..5 {
-        scale.store().beat(&beat_of(&format!("old-{old}"))).await.unwrap();
-    }
-    scale.clock.jump(millis(HOUR)).await;
-    scale.store().beat(&beat_of("new")).await.unwrap();
-    let beats = format!("{}:{{workers}}:beats", scale.stage.prefix);
-    assert_eq!(scale.stage.ask::<u64>(cmd("HLEN").arg(beats)).await, 1);
 }
 
 /// A clock that goes back lets the head of a key wait again: under `skip` the jobs behind it run.
