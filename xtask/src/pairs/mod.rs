@@ -5,6 +5,7 @@ mod cpu;
 mod ratio;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
@@ -16,6 +17,13 @@ use ratio::Pairs;
 
 /// How much more this version may cost.
 const MOST: f64 = 1.03;
+
+/// The least processor time of one measurement: the kernel counts it in steps of 10 ms, so a
+/// shorter one would not show a difference of a few percent.
+const LEAST: Duration = Duration::from_secs(2);
+
+/// The most runs that are one measurement.
+const MOST_RUNS: u32 = 50;
 
 /// What is compared, and how often.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,20 +63,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let after = build(&workspace.root, &workspace.target_directory, options.store)?;
     let of_peers = peers::Options { store: options.store, ..peers::Options::default() };
     let place = Place::prepare(&of_peers, &workspace.target_directory)?;
-    let mut all: Vec<Pairs> = options.measured().map(Pairs::new).collect();
+    let measure = |program: &Path, what| cpu_of(&workspace.root, &place, program, what);
+    let mut all = Vec::new();
+    for what in options.measured() {
+        all.push(Pairs::new(what, runs(measure(&before, what)?)));
+    }
     for round in 1..=options.rounds {
         println!("round {round} of {}", options.rounds);
         for pairs in &mut all {
-            let measure = |program| cpu_of(&workspace.root, &place, program, pairs.what);
-            // Neither is always the one that meets a warm machine.
-            let (before, after) = if round % 2 == 0 {
-                let after = measure(&after)?;
-                (measure(&before)?, after)
-            } else {
-                (measure(&before)?, measure(&after)?)
-            };
-            println!("  {}: {before:.2} s before, {after:.2} s now", pairs.what);
-            pairs.add(before, after);
+            let mut took = [Duration::ZERO; 2];
+            for run in 0..pairs.runs {
+                // Neither is always the one that meets a warm machine.
+                let now_first = round.is_multiple_of(2) == run.is_multiple_of(2);
+                for now in [now_first, !now_first] {
+                    let program = if now { &after } else { &before };
+                    took[usize::from(now)] += measure(program, pairs.what)?;
+                }
+            }
+            println!("  {}: {:.2?} before, {:.2?} now", pairs.what, took[0], took[1]);
+            pairs.add(took);
         }
     }
     println!("\n{}", ratio::table(&all));
@@ -85,6 +98,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     )))
 }
 
+/// How many runs are one measurement, where a run takes this long.
+fn runs(took: Duration) -> u32 {
+    let runs = LEAST.as_millis().div_ceil(took.as_millis().max(1));
+    u32::try_from(runs).unwrap_or(MOST_RUNS).clamp(1, MOST_RUNS)
+}
+
 /// Builds our program in a tree. Returns where it is.
 fn build(root: &Path, target_directory: &Path, store: Store) -> Result<PathBuf> {
     let program = store.ours();
@@ -94,14 +113,14 @@ fn build(root: &Path, target_directory: &Path, store: Store) -> Result<PathBuf> 
     Ok(peers::program(target_directory, program))
 }
 
-/// The processor time of the program and of the server that it talks to, in seconds.
-fn cpu_of(root: &Path, place: &Place, program: &Path, what: &str) -> Result<f64> {
-    let before = cpu::of_descendants()?;
+/// The processor time of the program and of the server that it talks to, without what it takes to
+/// start and to end the server.
+fn cpu_of(root: &Path, place: &Place, program: &Path, what: &str) -> Result<Duration> {
     let fresh = place.fresh()?;
+    let before = cpu::of_descendants()?;
     let program = CommandLine::new(program.to_string_lossy());
     peers::output(root, &program.args(fresh.args()).args(["--only", what]))?;
-    drop(fresh);
-    Ok((cpu::of_descendants()?.saturating_sub(before)).as_secs_f64())
+    Ok(cpu::of_descendants()?.saturating_sub(before))
 }
 
 #[cfg(test)]
@@ -120,6 +139,12 @@ mod tests {
         assert_eq!((options.rounds, options.store), (3, Store::Redis));
         assert_eq!(options.measured().collect::<Vec<_>>(), ["drain"]);
         assert!(!parse("v1.0 --store redis").unwrap().measured().any(|what| what == "idle"));
+    }
+
+    #[test]
+    fn a_short_run_is_repeated_until_its_time_can_be_told() {
+        let known = [(0, 50), (39, 50), (200, 10), (300, 7), (1999, 2), (2000, 1), (9000, 1)];
+        assert_eq!(known.map(|(took, _)| (took, runs(Duration::from_millis(took)))), known);
     }
 
     #[test]

@@ -1,18 +1,24 @@
 use std::fmt::Write;
+use std::time::Duration;
 
 /// What both versions took for one thing, in every round.
 #[derive(Debug)]
 pub(super) struct Pairs {
     pub(super) what: &'static str,
+    /// How many runs of a version are one measurement.
+    pub(super) runs: u32,
+    /// The seconds of one run, on average.
     rounds: Vec<(f64, f64)>,
 }
 
 impl Pairs {
-    pub(super) fn new(what: &'static str) -> Self {
-        Self { what, rounds: Vec::new() }
+    pub(super) fn new(what: &'static str, runs: u32) -> Self {
+        Self { what, runs, rounds: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, before: f64, after: f64) {
+    /// Adds the time of all runs before, and now.
+    pub(super) fn add(&mut self, took: [Duration; 2]) {
+        let [before, after] = took.map(|took| took.as_secs_f64() / f64::from(self.runs));
         self.rounds.push((before, after));
     }
 
@@ -36,14 +42,15 @@ impl Pairs {
 /// A row of each thing.
 pub(super) fn table(all: &[Pairs]) -> String {
     let mut table =
-        "| what | before | now | ratio | 95 % interval |\n|---|---|---|---|---|\n".to_owned();
+        "| what | runs | before | now | ratio | 95 % interval |\n|---|---|---|---|---|---|\n"
+            .to_owned();
     for pairs in all.iter().filter(|pairs| !pairs.rounds.is_empty()) {
         let before = median(&sorted(pairs.rounds.iter().map(|round| round.0)));
         let after = median(&sorted(pairs.rounds.iter().map(|round| round.1)));
         let (from, to) = pairs.interval();
-        let (what, ratio) = (pairs.what, pairs.median());
+        let (what, runs, ratio) = (pairs.what, pairs.runs, pairs.median());
         let row = format!(
-            "| {what} | {before:.2} s | {after:.2} s | {ratio:.3} | {from:.3} to {to:.3} |"
+            "| {what} | {runs} | {before:.3} s | {after:.3} s | {ratio:.3} | {from:.3} to {to:.3} |"
         );
         let _ = writeln!(table, "{row}");
     }
@@ -93,11 +100,11 @@ mod tests {
 
     #[test]
     fn rounds_become_a_row() {
-        let mut pairs = Pairs::new("drain");
-        for (before, after) in [(1.0, 1.0), (2.0, 2.2), (1.0, 1.1)] {
-            pairs.add(before, after);
+        let mut pairs = Pairs::new("drain", 10);
+        for took in [[1000, 1000], [2000, 2200], [1000, 1100]] {
+            pairs.add(took.map(Duration::from_millis));
         }
-        let row = "| drain | 1.00 s | 1.10 s | 1.100 | 1.000 to 1.100 |";
+        let row = "| drain | 10 | 0.100 s | 0.110 s | 1.100 | 1.000 to 1.100 |";
         assert!(table(&[pairs]).contains(row));
     }
 }
