@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use queuekit::QueueName;
 use queuekit::jobs::{ErrorGroup, GroupId, PageSize};
-use queuekit::store::limits::PAGE_JOBS;
+use queuekit::store::limits::{ERROR_GROUPS, PAGE_JOBS};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -16,6 +16,11 @@ use crate::wire::{ErrorGroupBody, ErrorGroupsBody};
 
 /// The most queues whose groups are read for one answer.
 const QUEUES: usize = 100;
+/// All groups of this many queues fit into one answer of the store.
+const WHOLE: usize = PAGE_JOBS / ERROR_GROUPS;
+/// Into how many parts queues are split whose groups do not: if 100 queues are full of groups, the
+/// store is asked 61 times.
+const SPLIT: usize = 10;
 
 /// Which groups.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -72,7 +77,7 @@ pub(super) async fn get_error(
     Params(query): Params<ErrorQuery>,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
-    let wanted = Wanted { queue: query.queue, id: Some(id), limit: PageSize::new(PAGE_JOBS)? };
+    let wanted = Wanted { queue: query.queue, id: Some(id), limit: PageSize::MAX };
     let groups = wanted.groups(&app, &caller).await?;
     if groups.groups.is_empty() {
         return Err(Problem::not_found("error group"));
@@ -104,26 +109,47 @@ impl Wanted {
             None => all_queues(app, caller).await?,
         };
         let budget = app.budget(caller).await?;
-        let errors = app.store().capabilities().errors;
-        let errors = errors.ok_or_else(|| Problem::unsupported("error groups"))?;
         let is_wanted = |group: &ErrorGroup| {
             self.id.is_none_or(|id| group.key.id() == id)
                 && caller.sees_kind(group.key.kind.as_str())
         };
-        // The store knows no such condition, so it is asked for all groups, queue by queue.
+        // The store knows no such condition, so it is asked for as many groups as it may answer.
         let picks = self.id.is_some() || caller.is_bound_to_kinds();
-        let (at_once, most) = match picks {
-            true => (1, PageSize::new(PAGE_JOBS)?),
-            false => (QUEUES, self.limit),
-        };
-        let mut groups = Vec::new();
-        for queues in queues.chunks(at_once) {
-            let of_queues = errors.list_error_groups(queues, most).await?;
-            groups.extend(of_queues.into_iter().filter(is_wanted));
-            ErrorGroup::keep_latest(&mut groups, self.limit.get());
-        }
+        let most = if picks { PageSize::MAX } else { self.limit };
+        let groups = latest(app, caller, queues, most, self.limit.get(), is_wanted).await?;
         Ok(Groups { groups, budget })
     }
+}
+
+/// The latest groups of these queues that are wanted. An answer of the store with `most` groups may
+/// lack older ones: if it has too few that are wanted, the store is asked again, for fewer queues
+/// at once. Each time after the first counts towards the key's `per_second`.
+async fn latest(
+    app: &App,
+    caller: &Caller,
+    queues: Vec<QueueName>,
+    most: PageSize,
+    limit: usize,
+    is_wanted: impl Fn(&ErrorGroup) -> bool,
+) -> Result<Vec<ErrorGroup>, Problem> {
+    let errors = app.store().capabilities().errors;
+    let errors = errors.ok_or_else(|| Problem::unsupported("error groups"))?;
+    let (mut groups, mut to_read) = (Vec::new(), vec![queues]);
+    while let Some(queues) = to_read.pop() {
+        let of_queues = errors.list_error_groups(&queues, most).await?;
+        let may_lack = of_queues.len() >= most.get() && queues.len() > WHOLE;
+        let wanted: Vec<_> = of_queues.into_iter().filter(&is_wanted).collect();
+        if may_lack && wanted.len() < limit {
+            let fewer = queues.len().div_ceil(SPLIT).max(WHOLE);
+            let parts = queues.chunks(fewer).map(<[QueueName]>::to_vec);
+            caller.owe(parts.len());
+            to_read.extend(parts);
+            continue;
+        }
+        groups.extend(wanted);
+        ErrorGroup::keep_latest(&mut groups, limit);
+    }
+    Ok(groups)
 }
 
 impl Groups {
@@ -147,4 +173,79 @@ async fn all_queues(app: &App, caller: &Caller) -> Result<Vec<QueueName>, Proble
         return Err(Problem::invalid("queue", detail));
     }
     Ok(queues)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use queuekit::memory::MemoryStore;
+    use queuekit::store::{Backend, BackendExt, DeadLetter};
+    use queuekit::{Client, JobDraft};
+    use queuekit_conformance::{Layer, Wrapped};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+    use crate::web::auth::tests::caller_for_kind;
+    use crate::web::limits::LiveLimits;
+
+    /// Counts how often groups are read.
+    #[derive(Debug)]
+    struct Counting {
+        inner: Arc<dyn Backend>,
+        reads: Arc<AtomicUsize>,
+    }
+
+    #[queuekit::store::async_trait]
+    impl Layer for Counting {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn list_error_groups(
+            &self,
+            queues: &[QueueName],
+            limit: PageSize,
+        ) -> queuekit::Result<Vec<ErrorGroup>> {
+            self.reads.fetch_add(1, Ordering::Relaxed);
+            let errors = self.inner.capabilities().errors.expect("memory has error groups");
+            errors.list_error_groups(queues, limit).await
+        }
+    }
+
+    async fn dies(store: &Arc<dyn Backend>, queue: usize, kind: &str) {
+        let job = JobDraft::new(kind, "").queue(format!("q{queue:02}")).build().unwrap();
+        let id = store.enqueue_one(job).await.unwrap();
+        store.dead_letter_one(DeadLetter::of_job(id, "gone")).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn s6_a_key_for_few_kinds_has_the_store_asked_few_times_for_their_errors() {
+        let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let reads = Arc::new(AtomicUsize::new(0));
+        let store = Counting { inner: Arc::clone(&inner), reads: Arc::clone(&reads) };
+        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let limits = LiveLimits::new(&options.limits);
+        let client = Client::new(Wrapped(store));
+        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let caller = caller_for_kind("rare", Scope::Read);
+        let queues = || (0..QUEUES).map(|queue| QueueName::new(format!("q{queue:02}")).unwrap());
+        let is_seen = |group: &ErrorGroup| caller.sees_kind(group.key.kind.as_str());
+        // The least recent, of the last queue: last of all groups.
+        dies(&inner, QUEUES - 1, "rare").await;
+        for (kinds, most) in [(0..1, 1), (1..11, 11)] {
+            for kind in kinds {
+                for queue in 0..QUEUES {
+                    dies(&inner, queue, &format!("k{kind}")).await;
+                }
+            }
+            let found = latest(&app, &caller, queues().collect(), PageSize::MAX, 100, is_seen);
+            let found = found.await.unwrap_or_else(|problem| panic!("{}", problem.kind()));
+            let of: Vec<&str> = found.iter().map(|group| group.queue.as_str()).collect();
+            assert_eq!(of, ["q99"]);
+            assert_eq!(reads.swap(0, Ordering::Relaxed), most, "reads of the store");
+        }
+    }
 }

@@ -289,6 +289,13 @@ pub(crate) mod tests {
         holder(key)
     }
 
+    /// The holder of a new key for jobs of this kind.
+    pub(crate) fn caller_for_kind(kind: &str, scope: Scope) -> Caller {
+        let mut key = NewKey::draw("k", vec![scope]).unwrap();
+        key.entry.kinds = vec![kind.parse().unwrap()];
+        holder(key)
+    }
+
     fn holder(key: NewKey) -> Caller {
         let sent = format!("Bearer {}", key.secret);
         let request = Request::builder().header("authorization", sent).body(()).unwrap();
