@@ -195,9 +195,14 @@ impl App {
         caller: &Caller,
         bytes: usize,
     ) -> Result<RequestBudget, Problem> {
-        let mut budget = self.0.body_reader.budget(caller);
+        let mut budget = self.no_budget(caller);
         budget.wait_for(bytes).await?;
         Ok(budget)
+    }
+
+    /// No memory yet: it may grow.
+    pub(super) fn no_budget(&self, caller: &Caller) -> RequestBudget {
+        self.0.body_reader.budget(caller)
     }
 
     /// The job of this id.
@@ -209,12 +214,19 @@ impl App {
         job.ok_or_else(|| Problem::not_found("job"))
     }
 
-    /// Checks that the caller may see the job; reads it only for a restricted key.
+    /// Checks that the caller may see the job; reads it only for a restricted key, and grows the
+    /// memory of the request before that.
     ///
     /// # Errors
-    /// 404 if the caller may not see it.
-    pub(crate) async fn need_job(&self, caller: &Caller, id: JobId) -> Result<(), Problem> {
+    /// 404 if the caller may not see it; 429 or 503 if there is no memory for a while.
+    pub(crate) async fn need_job(
+        &self,
+        caller: &Caller,
+        id: JobId,
+        budget: &mut RequestBudget,
+    ) -> Result<(), Problem> {
         if caller.is_bound() {
+            budget.wait_for(BUDGET_BYTES).await?;
             self.job(caller, id).await?;
         }
         Ok(())

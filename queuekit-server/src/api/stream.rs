@@ -20,6 +20,7 @@ use super::app::App;
 use super::figures::Figures;
 use super::params::Params;
 use crate::web::fair_share::SharePermit;
+use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, Problem, Scope};
 
 /// How often the figures of queues are read.
@@ -53,10 +54,11 @@ pub(super) async fn stream(
     Params(watched): Params<Watched>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     caller.need(Scope::Read)?;
+    let place = app.watch(&caller)?;
     if let Some(id) = watched.job {
+        let _budget = app.budget(&caller).await?;
         app.job(&caller, id).await?;
     }
-    let place = app.watch(&caller)?;
     let watch = Watch::new(&app, caller, watched.job, place);
     let events = stream::unfold(watch, |mut watch| async move {
         let event = watch.next().await?;
@@ -76,6 +78,8 @@ struct Watch {
     /// The figures, and the index of the next one to check.
     figures: Option<(Arc<Figures>, usize)>,
     waiting: Option<Event>,
+    /// Memory for the job, until the connection asks for the next event.
+    budget: Option<RequestBudget>,
     queues_at: Instant,
     job_at: Instant,
     _place: SharePermit,
@@ -92,6 +96,7 @@ impl Watch {
             told: None,
             figures: None,
             waiting: None,
+            budget: None,
             queues_at: now,
             job_at: now,
             _place: place,
@@ -100,25 +105,33 @@ impl Watch {
 
     /// The next change; `None` when the server stops, or the key is no longer valid.
     async fn next(&mut self) -> Option<Event> {
-        let stopping = self.app.stopping().clone();
+        self.budget = None;
+        let (stopping, caller) = (self.app.stopping().clone(), self.caller.clone());
         loop {
             if let Some(event) = self.waiting.take().or_else(|| self.next_queue()) {
                 return Some(event);
             }
-            let next =
-                if self.job.is_some() { self.job_at.min(self.queues_at) } else { self.queues_at };
             tokio::select! {
-                () = sleep_until(next) => {}
+                () = self.look() => {}
                 () = stopping.cancelled() => return None,
-                () = self.caller.ended() => return None,
+                () = caller.ended() => return None,
             }
-            if next == self.queues_at {
+        }
+    }
+
+    /// Reads what is due next, when it is due.
+    async fn look(&mut self) {
+        match self.job {
+            Some(id) if self.job_at < self.queues_at => {
+                sleep_until(self.job_at).await;
+                self.look_at_job(id).await;
+                self.job_at = Instant::now() + JOB_EVERY;
+            }
+            _ => {
+                sleep_until(self.queues_at).await;
                 // During an outage the stream waits: it has no change to report.
                 self.figures = self.app.figures().await.ok().map(|figures| (figures, 0));
                 self.queues_at = Instant::now() + QUEUES_EVERY;
-            } else if let Some(id) = self.job {
-                self.look_at_job(id).await;
-                self.job_at = Instant::now() + JOB_EVERY;
             }
         }
     }
@@ -142,6 +155,8 @@ impl Watch {
     }
 
     async fn look_at_job(&mut self, id: JobId) {
+        // Without memory the stream reports the change later.
+        let Ok(budget) = self.app.budget(&self.caller).await else { return };
         let Ok(found) = self.app.client().jobs().get(id).await else { return };
         let Some(job) = found.filter(|job| self.caller.sees(job)) else {
             self.job = None;
@@ -152,6 +167,7 @@ impl Watch {
         if self.told != Some(hash) {
             self.told = Some(hash);
             self.waiting = Event::default().event("job").json_data(&job).ok();
+            self.budget = Some(budget);
         }
     }
 }
@@ -189,8 +205,40 @@ impl io::Write for Hashing {
 mod tests {
     use queuekit::memory::MemoryStore;
     use queuekit::{Client, JobDraft};
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
+    use crate::config::{HttpFlags, Sources};
+    use crate::web::auth::tests::caller_for;
+    use crate::web::limits::LiveLimits;
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_stream_reads_its_job_only_with_memory_and_keeps_that_until_it_is_sent() {
+        let client = Client::new(MemoryStore::new());
+        let id = client.enqueue(JobDraft::new("t", "1")).await.unwrap();
+        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let limits = LiveLimits::new(&options.limits);
+        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let caller = caller_for("*", Scope::Read);
+        let place = app.watch(&caller).unwrap_or_else(|problem| panic!("{}", problem.kind()));
+        let mut watch = Watch::new(&app, caller.clone(), Some(id), place);
+        // Four pages are what one key may have.
+        let fill = |pages| {
+            let takes = (0..pages).map(|_| app.budget(&caller));
+            futures_util::future::join_all(takes)
+        };
+        let held = fill(4).await;
+        assert!(held.iter().all(Result::is_ok));
+        watch.look_at_job(id).await;
+        assert!(watch.waiting.is_none(), "it is told later");
+        drop(held);
+        watch.look_at_job(id).await;
+        assert!(watch.waiting.is_some());
+        assert!(fill(4).await.iter().any(Result::is_err), "the event has a page");
+        watch.next().await;
+        assert!(watch.next().await.is_some());
+        assert!(fill(4).await.iter().all(Result::is_ok), "the event is sent");
+    }
 
     #[tokio::test]
     async fn s6_a_large_payload_costs_a_stream_nothing_that_has_nothing_to_tell() {

@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use crate::api::app::App;
 use crate::api::audit::audited_as;
 use crate::api::params::{Force, Id, Params};
+use crate::web::memory_budget::RequestBudget;
 use crate::web::{AdminScope, Caller, Json, Problem, Scope};
 
 /// The outcome of an action.
@@ -63,7 +64,9 @@ pub(crate) async fn delete_job(
     Params(Force { force }): Params<Force>,
 ) -> Result<StatusCode, Problem> {
     let doing = |app: App| async move { Ok(Deleted(app.store().delete_job(id, force).await?)) };
-    act(&app, &caller, "delete", id, doing).await.map(|_| StatusCode::NO_CONTENT)
+    act(&app, &caller, "delete", id, app.no_budget(&caller), doing)
+        .await
+        .map(|_| StatusCode::NO_CONTENT)
 }
 
 /// Retries a dead or cancelled job, with all its attempts.
@@ -83,7 +86,7 @@ pub(crate) async fn retry(
     Id(id): Id,
 ) -> Result<Answer<DoneBody>, Problem> {
     let doing = |app: App| async move { only(app.admin()?.retry(&[id]).await?) };
-    act(&app, &caller, "retry", id, doing).await
+    act(&app, &caller, "retry", id, app.no_budget(&caller), doing).await
 }
 
 /// Cancels a job; a running one is asked to stop.
@@ -102,7 +105,7 @@ pub(crate) async fn cancel(
     Id(id): Id,
 ) -> Result<Answer<DoneBody>, Problem> {
     let doing = |app: App| async move { only(app.admin()?.cancel(&[id]).await?) };
-    act(&app, &caller, "cancel", id, doing).await
+    act(&app, &caller, "cancel", id, app.no_budget(&caller), doing).await
 }
 
 /// Sets when a pending job may run.
@@ -120,11 +123,11 @@ pub(crate) async fn reschedule(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    Json(body, ..): Json<AdminScope, RescheduleBody>,
+    Json(body, budget, _): Json<AdminScope, RescheduleBody>,
 ) -> Result<Answer<DoneBody>, Problem> {
     let delay = Duration::from_millis(body.delay_ms);
     let doing = |app: App| async move { only(app.admin()?.reschedule(&[id], delay).await?) };
-    act(&app, &caller, "reschedule", id, doing).await
+    act(&app, &caller, "reschedule", id, budget, doing).await
 }
 
 /// Dead-letters a job.
@@ -142,14 +145,14 @@ pub(crate) async fn dead_letter(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
-    Json(body, ..): Json<AdminScope, DeadLetterBody>,
+    Json(body, budget, _): Json<AdminScope, DeadLetterBody>,
 ) -> Result<Answer<DoneBody>, Problem> {
     let dead_letter = match body.force {
         true => DeadLetter::forced(id, body.reason.as_str()),
         false => DeadLetter::of_job(id, body.reason.as_str()),
     };
     let doing = |app: App| async move { only(app.store().dead_letter(&[dead_letter]).await?) };
-    act(&app, &caller, "dead-letter", id, doing).await
+    act(&app, &caller, "dead-letter", id, budget, doing).await
 }
 
 /// Checks that the caller may do this, does it, and records it.
@@ -158,6 +161,7 @@ async fn act<F, O>(
     caller: &Caller,
     action: &str,
     id: JobId,
+    mut budget: RequestBudget,
     doing: impl FnOnce(App) -> F,
 ) -> Result<Answer<DoneBody>, Problem>
 where
@@ -165,7 +169,8 @@ where
     O: ActionOutcome + 'static,
 {
     caller.need(Scope::Admin)?;
-    app.need_job(caller, id).await?;
+    app.need_job(caller, id, &mut budget).await?;
+    drop(budget);
     let act = Act::new(caller.who(), action, &format!("job {id}"));
     let doing = doing(app.clone());
     let doing = async move { doing.await.and_then(ActionOutcome::word) };

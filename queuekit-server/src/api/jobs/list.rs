@@ -90,14 +90,16 @@ pub(crate) async fn why(
     Id(id): Id,
 ) -> Result<Answer<WhyBody>, Problem> {
     caller.need(Scope::Read)?;
-    app.need_job(&caller, id).await?;
+    // A store may read the whole job for it.
+    let mut budget = app.budget(&caller).await?;
+    app.need_job(&caller, id, &mut budget).await?;
     let why = app.admin()?.why(id).await?.ok_or_else(|| Problem::not_found("job"))?;
-    let sentence = match &why {
-        Why::Blocked { key, behind: Some(id) } if app.need_job(&caller, *id).await.is_err() => {
-            format!("blocked behind another job of partition key {key}")
-        }
-        why => why.to_string(),
-    };
+    let mut sentence = why.to_string();
+    if let Why::Blocked { key, behind: Some(id) } = &why
+        && app.need_job(&caller, *id, &mut budget).await.is_err()
+    {
+        sentence = format!("blocked behind another job of partition key {key}");
+    }
     Ok(Answer(WhyBody { reason: reason(&why).into(), sentence }))
 }
 

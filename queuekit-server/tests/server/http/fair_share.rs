@@ -160,6 +160,44 @@ fn s6_what_reads_the_store_is_refused_if_its_key_has_no_memory_left() {
     assert_eq!(stored["paused"], false);
 }
 
+/// Guard: what a key for some queues does with one job takes memory before it looks at the job.
+#[test]
+fn s6_a_job_is_not_read_for_a_key_for_few_queues_that_has_no_memory_left() {
+    let server = guarded_with("[limits]\nmax_body_bytes = 1048576\nmax_buffered_bytes = 16777216");
+    let job = json!({"kind": "t", "queue": "acme.a"});
+    let stored = by(&server, "acme", "POST", "/v1/jobs").json(&job).expect(201).value();
+    let path = |rest: &str| format!("/v1/jobs/{}{rest}", stored["id"].as_str().unwrap());
+    let send = |method, rest: &str| by(&server, "acme", method, &path(rest)).send();
+    let post = |rest: &str, body: Value| by(&server, "acme", "POST", &path(rest)).json(&body);
+    let watch = format!("/v1/stream?job={}", stored["id"].as_str().unwrap());
+    let readers: [&(dyn Fn() -> Reply + Sync); 8] = [
+        &|| send("GET", ""),
+        &|| send("GET", "/why"),
+        &|| by(&server, "acme", "GET", &watch).send(),
+        &|| post("/reschedule", json!({"delay_ms": 1000})),
+        &|| post("/dead-letter", json!({"reason": "r"})),
+        &|| send("POST", "/retry"),
+        &|| send("POST", "/cancel"),
+        &|| send("DELETE", ""),
+    ];
+    // A key may have 4 MiB. When the server refuses the fifth body, it has read the others.
+    let begin = |_| begun(&server, "acme", ("POST", "/v1/jobs"), MIB, 900 * 1024);
+    let mut bodies: Vec<_> = (0..5).map(begin).collect();
+    let refused = first_answer(&mut bodies);
+    assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
+    thread::scope(|scope| {
+        for reader in readers.map(|reader| scope.spawn(reader)) {
+            reader.join().unwrap().expect(429);
+        }
+    });
+    drop(bodies);
+    assert_eq!(send("GET", "/why").expect(200).value()["reason"], "no_live_worker");
+    post("/dead-letter", json!({"reason": "r"})).expect(200);
+    send("POST", "/retry").expect(200);
+    send("POST", "/cancel").expect(200);
+    send("DELETE", "").expect(204);
+}
+
 /// The head of whichever answer comes first. The server answers each in the end: a body that does
 /// not arrive is refused with 408.
 fn first_answer(streams: &mut [TcpStream]) -> String {
