@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::LazyLock;
 use std::thread::available_parallelism;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Work on this many bytes takes about a millisecond.
 const LARGE: usize = 256 * 1024;
@@ -23,6 +23,19 @@ pub(crate) async fn off_the_runtime<T>(bytes: usize, work: impl FnOnce() -> T) -
     // The semaphore is never closed.
     let _place = PLACES.acquire().await;
     tokio::task::block_in_place(work)
+}
+
+/// One search for each two cores. Searches give way to other requests after each millisecond, but
+/// every one of them gets its turn before these do.
+static SEARCHES: LazyLock<Semaphore> = LazyLock::new(|| {
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    Semaphore::new(cores.div_ceil(2))
+});
+
+/// A place to search the contents of jobs; others wait until it is dropped.
+pub(crate) async fn search_place() -> Option<SemaphorePermit<'static>> {
+    // The semaphore is never closed.
+    SEARCHES.acquire().await.ok()
 }
 
 #[cfg(test)]

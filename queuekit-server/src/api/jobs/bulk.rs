@@ -8,6 +8,7 @@ use queuekit::store::capability::Act;
 
 use crate::api::app::App;
 use crate::api::audit::{audited_as, json};
+use crate::web::off_the_runtime::search_place;
 use crate::web::{AdminScope, Caller, Json, Problem};
 use crate::wire::{BulkBody, BulkReportBody, Time};
 
@@ -71,6 +72,8 @@ async fn in_parts(
             (request.filter.cursor, request.since) = (before.cursor.clone(), before.since);
         }
         let _budget = app.budget(caller).await?;
+        let searches = request.filter.needs_content();
+        let _place = if searches { search_place().await } else { None };
         Ok::<_, Problem>(bulk(app.store(), &request).await?)
     };
     let mut all = part(left, None).await?;

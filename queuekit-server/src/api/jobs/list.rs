@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use crate::api::app::App;
 use crate::api::params::{Id, JobQuery, Params};
+use crate::web::off_the_runtime::search_place;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{JobForm, WhyBody};
 
@@ -112,7 +113,9 @@ pub(in crate::api) async fn page(
     caller.need(Scope::Read)?;
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
     let budget = app.budget(caller).await?;
+    let place = if filter.needs_content() { search_place().await } else { None };
     let page = app.store().list_jobs(&filter).await?;
+    drop(place);
     let jobs = page.items.iter().filter(|job| caller.sees(job)).collect();
     let cursor = page.next.as_ref().map(Cursor::to_string);
     // It may be the id of a job that the key may not see.
@@ -133,5 +136,71 @@ fn reason(why: &Why) -> &'static str {
         Why::Expired { .. } => "expired",
         Why::Ended { .. } => "ended",
         _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZero;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::future::join_all;
+    use queuekit::Client;
+    use queuekit::memory::MemoryStore;
+    use queuekit::store::{Backend, Page};
+    use queuekit_conformance::{Layer, Wrapped};
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::config::{HttpFlags, Sources};
+    use crate::web::limits::LiveLimits;
+
+    /// Counts the listings in progress, and the most of them.
+    #[derive(Debug)]
+    struct Counting {
+        inner: Arc<dyn Backend>,
+        now: AtomicUsize,
+        most: Arc<AtomicUsize>,
+    }
+
+    #[queuekit::store::async_trait]
+    impl Layer for Counting {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn list_jobs(&self, filter: &JobFilter) -> queuekit::Result<Page<Job>> {
+            let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(now, Ordering::SeqCst);
+            // The others begin meanwhile, if they may.
+            tokio::task::yield_now().await;
+            let page = self.inner.list_jobs(filter).await;
+            self.now.fetch_sub(1, Ordering::SeqCst);
+            page
+        }
+    }
+
+    /// Guard: a search of contents takes a place first.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn s6_searches_of_contents_leave_half_of_the_cores_to_others() {
+        let most = Arc::new(AtomicUsize::new(0));
+        let inner = Arc::new(MemoryStore::new());
+        let store = Counting { inner, now: AtomicUsize::new(0), most: Arc::clone(&most) };
+        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let limits = LiveLimits::new(&options.limits);
+        let client = Client::new(Wrapped(store));
+        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        for (filter, expected) in [
+            (JobFilter::default().payload("a:1"), cores.div_ceil(2)),
+            (JobFilter::default().metadata("a:1"), cores.div_ceil(2)),
+            (JobFilter::default(), 8),
+        ] {
+            let caller = Caller::operator();
+            let pages = (0..8).map(|_| page(&app, &caller, filter.clone()));
+            assert!(join_all(pages).await.iter().all(Result::is_ok));
+            assert_eq!(most.swap(0, Ordering::SeqCst), expected.min(8));
+        }
     }
 }
