@@ -86,6 +86,7 @@ const LONG: &[(&str, &[&str])] = &[
             "cluster_contract::every_case::upkeep_bounds",
         ],
     ),
+    ("server", &["http::flood::with_a_server::"]),
 ];
 
 /// Harnesses that take the most time and that one-line changes seldom break: a run of what a change
