@@ -47,6 +47,7 @@ fn another_application_s_file_is_refused_as_serve_refuses_it() {
     }
     let doctor = sandbox.run(&["doctor"]);
     assert!(doctor.code == 4 && doctor.stdout.contains("another application's"), "{doctor:?}");
+    assert!(doctor.stdout.contains("name another file"), "{doctor:?}");
     assert!(!doctor.stdout.contains("migrate up"), "{doctor:?}");
     assert_eq!(std::fs::read(sandbox.path("queuekit.db")).unwrap(), before);
     let own = "sqlite://queuekit.db?create=tables&journal=wal";

@@ -12,14 +12,38 @@ use crate::commands::stored_data::Inside;
 use crate::common::{Server, Store};
 use crate::sandbox::Sandbox;
 
-/// What `doctor` finds there, and that it is an error.
+/// What `doctor` finds there with its remedies, and that it is an error.
 fn finding(url: &str) -> String {
     let ran = Sandbox::new().run(&["doctor", "--json", "--url", url]);
     assert_eq!(ran.code, 4, "{ran:?}");
     let report = ran.json();
     let findings = report["findings"].as_array().unwrap().iter();
     let errors = findings.filter(|finding| finding["severity"] == "error");
-    errors.map(|finding| finding["message"].as_str().unwrap()).collect::<Vec<_>>().join("; ")
+    let told = errors.map(|finding| format!("{} -> {}", finding["message"], finding["remedy"]));
+    told.collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn a_postgres_that_does_not_sync_is_told_with_and_without_a_schema() {
+    let Some(store) = Store::of("postgres") else {
+        return skip(this_test!(), "there is no postgres");
+    };
+    // Servers of tests do not sync.
+    let told = finding(&store.url.replace("allow_volatile=on", ""));
+    assert!(told.contains("fsync is off") && told.contains("set fsync = on"), "{told}");
+    let told = finding(&store.url);
+    assert!(told.contains("no queuekit here") && told.contains("queuekit migrate up"), "{told}");
+    let sandbox = Sandbox::new();
+    sandbox.run(&["migrate", "up", "--url", &store.url]).ok();
+    let ran = sandbox.run(&["doctor", "--production", "--json", "--url", &store.url]);
+    let report = ran.json();
+    let mut findings = report["findings"].as_array().unwrap().iter();
+    let found = findings.find(|found| found["message"].to_string().contains("fsync is off"));
+    assert!(!found.expect("fsync").to_string().contains("migrate"), "{report}");
+    let mut items = report["production"]["items"].as_array().unwrap().iter();
+    let item = items.find(|item| item["name"] == "durability").expect("the item");
+    assert_eq!(item["state"], "to_do", "{item}");
+    assert!(item.to_string().contains("fsync"), "{item}");
 }
 
 #[test]
@@ -79,6 +103,8 @@ fn a_redis_that_is_a_replica_or_asks_for_a_password_is_unhealthy() {
         return skip(this_test!(), "there is no redis");
     };
     let on = |server: &OwnRedis| format!("{}?allow_volatile=on", server.url());
+    let told = finding(&replica.url());
+    assert!(told.contains("is a replica; connect to its master"), "of an empty one too: {told}");
     Sandbox::new().run(&["migrate", "up", "--url", &on(&first)]).ok();
     let sandbox = Sandbox::new().env("QUEUEKIT_URL", &on(&replica));
     let has_copied = |_| sandbox.run(&["migrate", "status"]).code == 0;
