@@ -7,18 +7,28 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::backend::*;
 use queuekit_core::capability::{
-    Beat, Exchange, Exchanged, ExtendOutcome, Leases, Orders, Report, ReportOutcome, Settlement,
-    Upkeep, UpkeepReport, WorkerInfo, WorkerPage,
+    Beat, Exchanged, ExtendOutcome, Leases, Orders, Report, ReportOutcome, Settlement,
+    UpkeepReport, WorkerInfo, WorkerPage,
 };
 use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, WorkerId};
 use tokio::runtime::Handle;
 
-/// Wraps a store. Each switch breaks something until it is turned off.
+use crate::Layer;
+
+/// A layer that breaks what its switches say. Calls of [`Leases`], settling calls and the ten
+/// operations of [`Backend`] break; those of operators do not.
 #[derive(Debug)]
 pub struct Flaky {
     inner: Arc<dyn Backend>,
     /// The runtime for late calls; not that of a worker's heartbeat, which ends with it.
     runtime: Handle,
+    switches: Arc<Switches>,
+}
+
+/// What is broken now, and what was called. Each switch breaks something until it is turned off.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Switches {
     /// Every call fails, and is certainly not applied.
     pub outage: AtomicBool,
     /// Extending leases fails: with an error per call, or without an outcome for any lease.
@@ -44,33 +54,26 @@ pub struct Flaky {
     /// Beats.
     pub beats: AtomicU64,
     /// Beats that have taken effect or failed.
-    pub beats_done: Arc<AtomicU64>,
+    pub beats_done: AtomicU64,
     /// Reserve calls answered.
     pub reserves: AtomicU64,
 }
 
 impl Flaky {
-    pub(super) fn new(inner: Arc<dyn Backend>) -> Self {
-        Self {
-            inner,
-            runtime: Handle::current(),
-            outage: AtomicBool::new(false),
-            extend_fails: AtomicBool::new(false),
-            settling_fails: AtomicBool::new(false),
-            settling_failures: AtomicU32::new(0),
-            replies_lost: AtomicU32::new(0),
-            refuses_batches: AtomicBool::new(false),
-            silent: AtomicBool::new(false),
-            no_exchange: AtomicBool::new(false),
-            beats_late_ms: AtomicU64::new(0),
-            beat_replies_lost: AtomicU32::new(0),
-            extends: AtomicU64::new(0),
-            beats: AtomicU64::new(0),
-            beats_done: Arc::default(),
-            reserves: AtomicU64::new(0),
-        }
+    pub(super) fn new(inner: Arc<dyn Backend>, switches: Arc<Switches>) -> Self {
+        Self { inner, runtime: Handle::current(), switches }
     }
 
+    fn up(&self) -> Result<()> {
+        self.switches.up()
+    }
+
+    fn inner_leases(&self) -> &dyn Leases {
+        self.inner.capabilities().leases.expect("the inner store has Leases")
+    }
+}
+
+impl Switches {
     fn up(&self) -> Result<()> {
         unavailable_if(self.outage.load(Ordering::SeqCst))
     }
@@ -87,10 +90,6 @@ impl Flaky {
 
     fn after_settling(&self) -> Result<()> {
         lost_if(take(&self.replies_lost))
-    }
-
-    fn inner_leases(&self) -> &dyn Leases {
-        self.inner.capabilities().leases.expect("the inner store has Leases")
     }
 }
 
@@ -115,8 +114,11 @@ fn unavailable_if(broken: bool) -> Result<()> {
 }
 
 #[async_trait]
-#[deny(clippy::missing_trait_methods)]
-impl Backend for Flaky {
+impl Layer for Flaky {
+    fn inner(&self) -> &Arc<dyn Backend> {
+        &self.inner
+    }
+
     async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
         self.up()?;
         self.inner.enqueue(jobs).await
@@ -125,21 +127,21 @@ impl Backend for Flaky {
     async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
         self.up()?;
         let reserved = self.inner.reserve(request).await?;
-        self.reserves.fetch_add(1, Ordering::SeqCst);
+        self.switches.reserves.fetch_add(1, Ordering::SeqCst);
         Ok(reserved)
     }
 
     async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
-        self.before_settling(acks.len())?;
+        self.switches.before_settling(acks.len())?;
         let outcomes = self.inner.ack(acks).await?;
-        self.after_settling()?;
+        self.switches.after_settling()?;
         Ok(outcomes)
     }
 
     async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
-        self.before_settling(0)?;
+        self.switches.before_settling(0)?;
         let outcomes = self.inner.nack(nacks).await?;
-        self.after_settling()?;
+        self.switches.after_settling()?;
         Ok(outcomes)
     }
 
@@ -173,29 +175,19 @@ impl Backend for Flaky {
         self.inner.delete_job(id, force).await
     }
 
-    async fn close(&self) -> Result<()> {
-        self.inner.close().await
-    }
-
     fn capabilities(&self) -> Capabilities<'_> {
         let mut capabilities = self.inner.capabilities();
-        capabilities.leases = Some(self);
-        capabilities.upkeep = capabilities.upkeep.map(|_| self as &dyn Upkeep);
-        let silent = self.silent.load(Ordering::SeqCst);
+        let silent = self.switches.silent.load(Ordering::SeqCst);
         capabilities.wakeups = capabilities.wakeups.filter(|_| !silent);
-        let fused = !self.no_exchange.load(Ordering::SeqCst);
-        let exchange = capabilities.exchange.filter(|_| fused);
-        capabilities.exchange = exchange.map(|_| self as &dyn Exchange);
+        let fused = !self.switches.no_exchange.load(Ordering::SeqCst);
+        capabilities.exchange = capabilities.exchange.filter(|_| fused);
         capabilities
     }
-}
 
-#[async_trait]
-impl Leases for Flaky {
     async fn extend(&self, leases: &[LeaseToken], ttl: LeaseTtl) -> Result<Vec<ExtendOutcome>> {
-        let calls = self.extends.fetch_add(1, Ordering::SeqCst);
+        let calls = self.switches.extends.fetch_add(1, Ordering::SeqCst);
         self.up()?;
-        if self.extend_fails.load(Ordering::SeqCst) {
+        if self.switches.extend_fails.load(Ordering::SeqCst) {
             unavailable_if(calls.is_multiple_of(2))?;
             return Ok(vec![ExtendOutcome::Unknown; leases.len()]);
         }
@@ -208,20 +200,20 @@ impl Leases for Flaky {
     }
 
     async fn beat(&self, beat: &Beat) -> Result<Orders> {
-        self.beats.fetch_add(1, Ordering::SeqCst);
+        self.switches.beats.fetch_add(1, Ordering::SeqCst);
         self.up()?;
-        let late = Duration::from_millis(self.beats_late_ms.load(Ordering::SeqCst));
+        let late = Duration::from_millis(self.switches.beats_late_ms.load(Ordering::SeqCst));
         let (inner, beat) = (Arc::clone(&self.inner), beat.clone());
-        let done = Arc::clone(&self.beats_done);
+        let switches = Arc::clone(&self.switches);
         let beating = self.runtime.spawn(async move {
             tokio::time::sleep(late).await;
             let leases = inner.capabilities().leases.expect("the inner store has Leases");
             let answer = leases.beat(&beat).await;
-            done.fetch_add(1, Ordering::SeqCst);
+            switches.beats_done.fetch_add(1, Ordering::SeqCst);
             answer
         });
         let orders = beating.await.expect("a beat does not panic")?;
-        lost_if(take(&self.beat_replies_lost))?;
+        lost_if(take(&self.switches.beat_replies_lost))?;
         Ok(orders)
     }
 
@@ -239,22 +231,16 @@ impl Leases for Flaky {
         self.up()?;
         self.inner_leases().find_worker(worker).await
     }
-}
 
-#[async_trait]
-impl Exchange for Flaky {
     async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
-        self.before_settling(settlement.acks.len())?;
+        self.switches.before_settling(settlement.acks.len())?;
         let exchange = self.inner.capabilities().exchange.expect("the inner store has Exchange");
         let exchanged = exchange.exchange(settlement, request).await?;
-        self.reserves.fetch_add(1, Ordering::SeqCst);
-        self.after_settling()?;
+        self.switches.reserves.fetch_add(1, Ordering::SeqCst);
+        self.switches.after_settling()?;
         Ok(exchanged)
     }
-}
 
-#[async_trait]
-impl Upkeep for Flaky {
     async fn prune(&self) -> Result<UpkeepReport> {
         self.up()?;
         let upkeep = self.inner.capabilities().upkeep.expect("the inner store has Upkeep");

@@ -10,8 +10,8 @@ use queuekit_worker::{RunningWorker, Worker};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use super::Flaky;
-use crate::World;
+use super::flaky::{Flaky, Switches};
+use crate::{World, Wrapped};
 
 /// How long a case waits for something that must happen: more than three times the longest limit.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,23 +35,23 @@ impl Payload for Task {
 pub struct Live {
     /// The store's harness.
     pub world: Arc<dyn World>,
-    /// The store, which breaks on command.
-    pub store: Arc<Flaky>,
+    /// What is broken of the store that the worker sees.
+    pub switches: Arc<Switches>,
     /// A client of it.
     pub client: Client,
 }
 
 impl std::fmt::Debug for Live {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Live").field("store", &self.store).finish_non_exhaustive()
+        f.debug_struct("Live").field("switches", &self.switches).finish_non_exhaustive()
     }
 }
 
 impl Live {
     pub(super) fn new(world: Arc<dyn World>) -> Self {
-        let store = Arc::new(Flaky::new(Arc::clone(world.backend())));
-        let client = Client::shared(Arc::clone(&store) as Arc<dyn Backend>);
-        Self { world, store, client }
+        let switches = Arc::<Switches>::default();
+        let flaky = Flaky::new(Arc::clone(world.backend()), Arc::clone(&switches));
+        Self { world, switches, client: Client::new(Wrapped(flaky)) }
     }
 
     /// A worker of the queue `default`, with leases of [`SHORT_TTL`].

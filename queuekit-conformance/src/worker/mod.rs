@@ -13,7 +13,7 @@ mod live_memory;
 
 use futures_util::future::BoxFuture;
 
-pub use flaky::Flaky;
+pub use flaky::{Flaky, Switches};
 pub use kit::{Live, PATIENCE};
 pub use live_memory::LiveMemoryHarness;
 

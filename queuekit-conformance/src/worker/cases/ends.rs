@@ -1,6 +1,6 @@
 //! R13.5: the end of a worker.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use queuekit_core::{LeaseTtl, Status};
@@ -84,12 +84,13 @@ pub(in crate::worker) async fn r13_5_a_worker_that_has_ended_is_listed_no_more(l
     let other = worker().start().await.expect("start");
     live.beat_of(&other).await;
     let listed = async || live.world.workers().await.len();
-    live.store.beats_late_ms.store(200, Ordering::SeqCst);
+    live.switches.beats_late_ms.store(200, Ordering::SeqCst);
     soon(worker().run_until_idle()).await.expect("run");
-    let store = &live.store;
-    until(|| store.beats_done.load(Ordering::SeqCst) == store.beats.load(Ordering::SeqCst)).await;
+    let switches = &live.switches;
+    let counted = |calls: &AtomicU64| calls.load(Ordering::SeqCst);
+    until(|| counted(&switches.beats_done) == counted(&switches.beats)).await;
     assert_eq!(listed().await, 1, "its first beat was under way when it ended");
-    live.store.beats_late_ms.store(0, Ordering::SeqCst);
+    live.switches.beats_late_ms.store(0, Ordering::SeqCst);
     let drained = worker().start().await.expect("start");
     live.beat_of(&drained).await;
     drained.drain(Duration::ZERO).await;
@@ -134,7 +135,7 @@ pub(in crate::worker) async fn r13_5_until_idle_sees_what_late_outcomes_free(liv
         }
         JobResult::Ok(())
     };
-    live.store.settling_failures.store(1, Ordering::SeqCst);
+    live.switches.settling_failures.store(1, Ordering::SeqCst);
     let summary = soon(live.worker().handle(handler).run_until_idle()).await.expect("run");
     assert_eq!((summary.failed, summary.completed), (1, 1));
     assert_eq!(live.job(id).await.status, Status::Completed);

@@ -24,7 +24,7 @@ pub(in crate::worker) async fn r13_6_a_wakeup_starts_work_before_the_poll(live: 
     };
     let worker = live.worker().poll_interval(LONG).handle(handler);
     let worker = worker.start().await.expect("start");
-    until(|| live.store.reserves.load(Ordering::SeqCst) > 0).await;
+    until(|| live.switches.reserves.load(Ordering::SeqCst) > 0).await;
     live.enqueue(7).await;
     assert_eq!(next(&mut told).await, 7);
     worker.drain(Duration::from_secs(5)).await;
@@ -33,7 +33,7 @@ pub(in crate::worker) async fn r13_6_a_wakeup_starts_work_before_the_poll(live: 
 /// R13.6: if every wake-up is lost, polling finds the work.
 /// Guard: the poll.
 pub(in crate::worker) async fn r13_6_without_wakeups_polling_finds_work(live: Live) {
-    live.store.silent.store(true, Ordering::SeqCst);
+    live.switches.silent.store(true, Ordering::SeqCst);
     let (tell, mut told) = events();
     let handler = move |task: Task, _: Ctx| {
         tell.send(task.n).expect("heard");
@@ -41,7 +41,7 @@ pub(in crate::worker) async fn r13_6_without_wakeups_polling_finds_work(live: Li
     };
     let worker = live.worker().poll_interval(Duration::from_millis(50)).handle(handler);
     let worker = worker.start().await.expect("start");
-    until(|| live.store.reserves.load(Ordering::SeqCst) > 0).await;
+    until(|| live.switches.reserves.load(Ordering::SeqCst) > 0).await;
     live.enqueue(7).await;
     assert_eq!(next(&mut told).await, 7);
     worker.drain(Duration::from_secs(5)).await;
@@ -72,12 +72,12 @@ pub(in crate::worker) async fn r13_6_an_outage_ends_without_a_restart(live: Live
         tell.send(()).expect("heard");
         async { JobResult::Ok(()) }
     };
-    live.store.outage.store(true, Ordering::SeqCst);
+    live.switches.outage.store(true, Ordering::SeqCst);
     let worker = live.worker().handle(handler).start().await.expect("start");
     // Several attempts fail meanwhile.
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(live.job(before).await.lease_seq, 0);
-    live.store.outage.store(false, Ordering::SeqCst);
+    live.switches.outage.store(false, Ordering::SeqCst);
     answered("work after an outage", RESUMES, next(&mut told)).await;
     live.until_status(before, Status::Completed).await;
     worker.drain(Duration::from_secs(5)).await;
@@ -86,7 +86,7 @@ pub(in crate::worker) async fn r13_6_an_outage_ends_without_a_restart(live: Live
 /// A worker also works on a store without `Exchange`.
 /// Guard: the fallback to separate calls.
 pub(in crate::worker) async fn r13_6_a_worker_of_a_store_without_exchange_works(live: Live) {
-    live.store.no_exchange.store(true, Ordering::SeqCst);
+    live.switches.no_exchange.store(true, Ordering::SeqCst);
     live.enqueue_many(100).await;
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
     let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
@@ -103,7 +103,7 @@ pub(in crate::worker) async fn r13_7_upkeep_runs_beside_the_work(live: Live) {
     live.until_status(id, Status::Completed).await;
     live.world.advance(Duration::from_secs(25 * 3600)).await;
     soon(async {
-        while live.store.get_job(id).await.expect("get_job").is_some() {
+        while live.world.backend().get_job(id).await.expect("get_job").is_some() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     })

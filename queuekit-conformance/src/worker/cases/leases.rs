@@ -61,7 +61,7 @@ pub(in crate::worker) async fn r13_1_a_lost_lease_stops_its_handler(live: Live) 
 /// not notify the worker.
 /// Guard: `cancel_requested` of extend.
 pub(in crate::worker) async fn r13_1_a_requested_cancel_stops_the_handler(live: Live) {
-    live.store.silent.store(true, Ordering::SeqCst);
+    live.switches.silent.store(true, Ordering::SeqCst);
     let id = live.enqueue(1).await;
     let (tell, mut told) = events();
     let handler = move |_: Task, ctx: Ctx| {
@@ -191,7 +191,7 @@ pub(in crate::worker) async fn r13_1_a_lease_that_cannot_be_extended_stops_its_h
             JobResult::<()>::Err(JobError::retry("stopped"))
         }
     };
-    live.store.extend_fails.store(true, Ordering::SeqCst);
+    live.switches.extend_fails.store(true, Ordering::SeqCst);
     // A tenth of it is what a busy machine may take to tell.
     let ttl = LONG_TTL * 3;
     let worker = live.worker().lease_ttl_for_tests(ttl).handle(handler);
@@ -246,7 +246,7 @@ pub(in crate::worker) async fn r13_1_leases_and_presence_are_renewed_at_a_third(
     let worker = live.worker().lease_ttl_for_tests(LONG_TTL).handle(handler);
     let worker = worker.start().await.expect("start");
     next(&mut told).await;
-    until(|| live.store.beats.load(Ordering::SeqCst) >= 1).await;
+    until(|| live.switches.beats.load(Ordering::SeqCst) >= 1).await;
     let again = async |what: &str, calls: &AtomicU64| {
         let next = async |after| {
             let begun = Instant::now();
@@ -260,6 +260,6 @@ pub(in crate::worker) async fn r13_1_leases_and_presence_are_renewed_at_a_third(
         // On a busy machine the look before may itself have come late.
         assert!(apart >= LONG_TTL / 6, "{what} again after {apart:?}");
     };
-    tokio::join!(again("extend", &live.store.extends), again("beat", &live.store.beats));
+    tokio::join!(again("extend", &live.switches.extends), again("beat", &live.switches.beats));
     worker.drain(Duration::ZERO).await;
 }

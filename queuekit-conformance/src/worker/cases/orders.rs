@@ -58,8 +58,8 @@ impl Live {
 
     /// Waits for two more beats: meanwhile the worker would have reserved what there is.
     async fn two_beats(&self) {
-        let before = self.store.beats.load(Ordering::SeqCst);
-        until(|| self.store.beats.load(Ordering::SeqCst) >= before + 2).await;
+        let before = self.switches.beats.load(Ordering::SeqCst);
+        until(|| self.switches.beats.load(Ordering::SeqCst) >= before + 2).await;
     }
 }
 
@@ -164,12 +164,12 @@ pub(in crate::worker) async fn r3_9_an_order_whose_answer_is_lost_is_obeyed(live
     let (worker, held) = held(live.worker());
     let worker = worker.start().await.expect("start");
     live.beat_of(&worker).await;
-    live.store.beat_replies_lost.store(2, Ordering::SeqCst);
+    live.switches.beat_replies_lost.store(2, Ordering::SeqCst);
     let info = live.order(&worker, WorkerOrder::Quiet).await;
-    assert_eq!(live.store.beat_replies_lost.load(Ordering::SeqCst), 0);
+    assert_eq!(live.switches.beat_replies_lost.load(Ordering::SeqCst), 0);
     assert_eq!(info.orders.seq, 1);
     assert!(worker.snapshot().quiet);
-    live.store.beat_replies_lost.store(1, Ordering::SeqCst);
+    live.switches.beat_replies_lost.store(1, Ordering::SeqCst);
     live.order(&worker, WorkerOrder::Resume).await;
     assert!(!worker.snapshot().quiet);
     drop(held);

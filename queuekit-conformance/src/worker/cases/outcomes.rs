@@ -23,11 +23,11 @@ pub(in crate::worker) async fn r13_2_an_ack_whose_reply_was_lost_is_repeated(liv
         counted.fetch_add(1, Ordering::SeqCst);
         async { JobResult::Ok("done") }
     };
-    live.store.replies_lost.store(3, Ordering::SeqCst);
+    live.switches.replies_lost.store(3, Ordering::SeqCst);
     let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
     assert_eq!((summary.completed, runs.load(Ordering::SeqCst)), (1, 1));
     assert_eq!(
-        live.store.replies_lost.load(Ordering::SeqCst),
+        live.switches.replies_lost.load(Ordering::SeqCst),
         0,
         "the ack should be repeated for every lost reply"
     );
@@ -45,14 +45,14 @@ pub(in crate::worker) async fn r13_2_a_lease_is_extended_until_its_ack_is_answer
         tell.send(()).expect("heard");
         async { JobResult::Ok(()) }
     };
-    live.store.settling_fails.store(true, Ordering::SeqCst);
+    live.switches.settling_fails.store(true, Ordering::SeqCst);
     let worker = live.worker().lease_ttl_for_tests(LONG_TTL).handle(handler);
     let worker = worker.start().await.expect("start");
     next(&mut told).await;
     // Nothing tells that a lease has not run out but the time it would have.
     tokio::time::sleep(LONG_TTL + SHORT_TTL).await;
     assert_eq!(live.job(id).await.status, Status::Running);
-    live.store.settling_fails.store(false, Ordering::SeqCst);
+    live.switches.settling_fails.store(false, Ordering::SeqCst);
     let job = live.until_status(id, Status::Completed).await;
     assert_eq!((job.attempts, job.lease_seq), (1, 1));
     worker.drain(Duration::from_secs(5)).await;

@@ -37,7 +37,7 @@ impl Live {
     /// A worker that is quiet when idle, and how many calls it has made.
     fn quiet(&self) -> (Worker, Arc<AtomicU64>) {
         let calls = Arc::<AtomicU64>::default();
-        let inner = Arc::clone(&self.store) as Arc<dyn Backend>;
+        let inner = Arc::clone(self.client.backend());
         let counted = Counted { inner, calls: Arc::clone(&calls) };
         let worker = Worker::new(Client::new(Wrapped(counted))).name("suite");
         let worker = worker.lease_ttl_for_tests(SHORT_TTL).poll_interval(SHORT_TTL / 30);
@@ -80,10 +80,10 @@ pub(in crate::worker) async fn r13_12_an_idle_worker_makes_no_call_until_it_is_r
 /// R13.12: without wake-ups no worker is quiet: it polls.
 /// Guard: a rest needs wake-ups.
 pub(in crate::worker) async fn r13_12_without_wake_ups_it_polls(live: Live) {
-    live.store.silent.store(true, Ordering::SeqCst);
+    live.switches.silent.store(true, Ordering::SeqCst);
     let (worker, calls) = live.quiet();
     let worker = worker.start().await.expect("start");
-    until(|| live.store.reserves.load(Ordering::SeqCst) >= 10).await;
+    until(|| live.switches.reserves.load(Ordering::SeqCst) >= 10).await;
     let before = calls.load(Ordering::SeqCst);
     tokio::time::sleep(A_WHILE).await;
     assert!(calls.load(Ordering::SeqCst) >= before + 10);

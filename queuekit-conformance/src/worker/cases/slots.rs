@@ -153,8 +153,8 @@ pub(in crate::worker) async fn r13_4_unanswered_acks_stop_the_fetching(live: Liv
         counted.fetch_add(1, Ordering::SeqCst);
         async { JobResult::Ok(()) }
     };
-    live.store.settling_fails.store(true, Ordering::SeqCst);
-    live.store.no_exchange.store(true, Ordering::SeqCst);
+    live.switches.settling_fails.store(true, Ordering::SeqCst);
+    live.switches.no_exchange.store(true, Ordering::SeqCst);
     let worker = live.worker().concurrency(4).poll_interval(Duration::from_millis(10));
     let worker = worker.lease_ttl_for_tests(LONG_TTL).handle(handler);
     let worker = worker.start().await.expect("start");
@@ -163,7 +163,7 @@ pub(in crate::worker) async fn r13_4_unanswered_acks_stop_the_fetching(live: Liv
     tokio::time::sleep(Duration::from_millis(300)).await;
     let ran = runs.load(Ordering::SeqCst);
     assert!(ran <= 12, "{ran} jobs were run while no ack was answered");
-    live.store.settling_fails.store(false, Ordering::SeqCst);
+    live.switches.settling_fails.store(false, Ordering::SeqCst);
     until(|| worker.snapshot().counters.completed == 100).await;
     assert_eq!(runs.load(Ordering::SeqCst), 100, "every job should run once");
     worker.drain(Duration::from_secs(5)).await;
@@ -173,7 +173,7 @@ pub(in crate::worker) async fn r13_4_unanswered_acks_stop_the_fetching(live: Liv
 /// Guard: after a refusal, items are settled one by one.
 pub(in crate::worker) async fn r13_4_a_batch_that_a_poison_item_fails_is_told_apart(live: Live) {
     live.enqueue_many(30).await;
-    live.store.refuses_batches.store(true, Ordering::SeqCst);
+    live.switches.refuses_batches.store(true, Ordering::SeqCst);
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
     let summary = live.worker().concurrency(10).handle(handler).run_until_idle().await;
     assert_eq!(summary.expect("run").completed, 30);
