@@ -9,6 +9,7 @@ use crate::World;
 pub const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// When a case checks an effect of time.
+// Exhaustive: a bound has these three sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// 1 ms before its bound; [`SLACK`] before it if the clock runs by itself.

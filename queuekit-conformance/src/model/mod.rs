@@ -22,6 +22,7 @@ use crate::{Capability, Harness};
 use lockstep::Lockstep;
 
 /// How much to run.
+// Exhaustive: tests write what they change over `Plan::default()`.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// The first sequence's seed; each further one adds 1.
@@ -66,6 +67,7 @@ pub struct Coverage {
 
 /// Things that happen to events and schedules, other than transitions of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 #[expect(missing_docs, reason = "each name says it")]
 pub enum Beside {
     Subscribed,

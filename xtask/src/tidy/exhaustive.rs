@@ -6,6 +6,7 @@ const LIBRARIES: &[&str] = &[
     "queuekit/",
     "queuekit-core/",
     "queuekit-worker/",
+    "queuekit-conformance/",
     "queuekit-sqlite/",
     "queuekit-postgres/",
     "queuekit-redis/",
