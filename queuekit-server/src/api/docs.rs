@@ -16,6 +16,9 @@ use super::app::App;
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; \
                       base-uri 'none'; form-action 'none'";
 
+/// Where both pages are.
+pub(super) const PATHS: [&str; 2] = ["/openapi.json", "/docs"];
+
 /// Both pages, rendered once.
 pub(super) struct Pages {
     json: Bytes,
@@ -39,7 +42,8 @@ pub(super) fn router(pages: Pages) -> Router<App> {
         let html = html.clone();
         async move { answer("text/html; charset=utf-8", html) }
     };
-    Router::new().route("/openapi.json", get(json)).route("/docs", get(html))
+    let [at_json, at_html] = PATHS;
+    Router::new().route(at_json, get(json)).route(at_html, get(html))
 }
 
 fn answer(kind: &'static str, body: Bytes) -> Response {

@@ -37,7 +37,7 @@ use queuekit::Client;
 use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
 use app::App;
@@ -47,7 +47,7 @@ use crate::monitor::exporter;
 use crate::web::keys::Keys;
 use crate::web::limits::LiveLimits;
 use crate::web::middleware::{Middleware, handle};
-use crate::web::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody};
+use crate::web::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody, RouteKind, RouteKinds};
 
 /// Everything that is answered, behind the middleware.
 pub(crate) fn routes(
@@ -58,9 +58,13 @@ pub(crate) fn routes(
 ) -> Router {
     let app = App::new(client, options.keys.clone(), Arc::clone(&limits), stopping);
     exporter::install();
-    let (router, mut api) = described().split_for_parts();
-    problem_responses::describe(&mut api);
-    let shared = Arc::new(Middleware::new(options, limits));
+    let Routes { router, mut kinds } = described();
+    let (router, mut api) = router.split_for_parts();
+    problem_responses::describe(&mut api, &kinds);
+    for path in docs::PATHS {
+        kinds.set(path, RouteKind::Published);
+    }
+    let shared = Arc::new(Middleware::new(options, limits, kinds));
     let queries = Arc::new(KnownParams::of(&api));
     let pages = docs::Pages::of(&api);
     router
@@ -83,7 +87,7 @@ pub(crate) fn routes(
 pub(crate) fn own_routes(client: Client) -> Router {
     let limits = LiveLimits::new(&HttpLimits::default());
     let app = App::new(client, Keys::default(), limits, CancellationToken::new());
-    let (router, _) = described().split_for_parts();
+    let (router, _) = described().router.split_for_parts();
     router.layer(Extension(Caller::operator())).with_state(app)
 }
 
@@ -98,12 +102,33 @@ pub(crate) fn own_routes(client: Client) -> Router {
 )]
 struct Api;
 
-fn described() -> OpenApiRouter<App> {
+/// The routes with their descriptions, and what the middleware asks of each.
+struct Routes {
+    router: OpenApiRouter<App>,
+    kinds: RouteKinds,
+}
+
+impl Routes {
+    fn routes(mut self, routes: UtoipaMethodRouter<App>) -> Self {
+        self.router = self.router.routes(routes);
+        self
+    }
+
+    /// Routes that need something else of the middleware than others do.
+    fn routes_of(mut self, kind: RouteKind, routes: UtoipaMethodRouter<App>) -> Self {
+        for path in routes.1.paths.keys() {
+            self.kinds.set(path, kind);
+        }
+        self.routes(routes)
+    }
+}
+
+fn described() -> Routes {
     let mut api = Api::openapi();
     let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
     let components = api.components.get_or_insert_default();
     components.add_security_scheme("key", SecurityScheme::Http(bearer));
-    OpenApiRouter::with_openapi(api)
+    Routes { router: OpenApiRouter::with_openapi(api), kinds: RouteKinds::default() }
         .routes(routes!(jobs::enqueue::enqueue, jobs::list::list_jobs))
         .routes(routes!(jobs::create_job::create_job))
         .routes(routes!(jobs::list::get_job, jobs::actions::delete_job))
@@ -124,7 +149,7 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(work::workers::list_workers))
         .routes(routes!(work::workers::get_worker, work::workers::remove_worker))
         .routes(routes!(work::control::control))
-        .routes(routes!(work::reserve::reserve))
+        .routes_of(RouteKind::Waiting, routes!(work::reserve::reserve))
         .routes(routes!(work::settle::ack))
         .routes(routes!(work::settle::nack))
         .routes(routes!(work::leases::extend))
@@ -151,9 +176,9 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(schedules::next_runs))
         .routes(routes!(audit::list_acts))
         .routes(routes!(keys::list_keys))
-        .routes(routes!(stream::stream))
+        .routes_of(RouteKind::Waiting, routes!(stream::stream))
         .routes(routes!(scale::scale))
         .routes(routes!(metrics::metrics))
-        .routes(routes!(health::healthz))
-        .routes(routes!(health::readyz))
+        .routes_of(RouteKind::Open, routes!(health::healthz))
+        .routes_of(RouteKind::Open, routes!(health::readyz))
 }

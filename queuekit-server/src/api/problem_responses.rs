@@ -3,6 +3,8 @@
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::{Content, OpenApi, Ref, RefOr, ResponseBuilder};
 
+use crate::web::{RouteKind, RouteKinds};
+
 /// Errors of every route.
 const ALL: [(&str, &str); 9] = [
     ("400", "The query or the body cannot be read."),
@@ -21,13 +23,11 @@ const WITH_BODY: [(&str, &str); 3] = [
     ("413", "The body is too large."),
     ("415", "The Content-Type is not application/json."),
 ];
-/// Routes that answer plain text.
-const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 
-/// Adds the errors to the description.
-pub(super) fn describe(api: &mut OpenApi) {
+/// Adds the errors to the description. Open routes have none: they answer one line of text.
+pub(super) fn describe(api: &mut OpenApi, kinds: &RouteKinds) {
     for (path, item) in &mut api.paths.paths {
-        if OPEN.contains(&path.as_str()) {
+        if kinds.of(path) == RouteKind::Open {
             continue;
         }
         let operations =

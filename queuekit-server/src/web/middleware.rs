@@ -23,12 +23,8 @@ use super::hold_until_sent::hold_until_sent;
 use super::keys::Keys;
 use super::limits::LiveLimits;
 use super::problem::Problem;
+use super::route_kind::{RouteKind, RouteKinds};
 
-/// Routes that are open to everybody, and answer one line.
-const OPEN: [&str; 2] = ["/healthz", "/readyz"];
-/// The description of the API needs no key: it is the same on every server, and a browser sends
-/// none.
-const PUBLISHED: [&str; 2] = ["/docs", "/openapi.json"];
 /// Headers that may be sent only once: a proxy in between may check the other one.
 const SINGLE: [&str; 5] = ["host", "authorization", "idempotency-key", "origin", "sec-fetch-site"];
 /// Answers are for the caller only: not for caches, content sniffing or other sites.
@@ -46,6 +42,7 @@ const WAITING: usize = 256;
 pub(crate) struct Middleware {
     keys: Keys,
     names: AllowedHosts,
+    routes: RouteKinds,
     limits: Arc<LiveLimits>,
     auth_failures: AuthFailures,
     /// Answers to wrong keys that are delayed. Beyond that, they are answered at once, and their
@@ -55,10 +52,11 @@ pub(crate) struct Middleware {
 }
 
 impl Middleware {
-    pub(crate) fn new(options: &HttpOptions, limits: Arc<LiveLimits>) -> Self {
+    pub(crate) fn new(options: &HttpOptions, limits: Arc<LiveLimits>, routes: RouteKinds) -> Self {
         Self {
             keys: options.keys.clone(),
             names: AllowedHosts::new(options),
+            routes,
             limits,
             auth_failures: AuthFailures::default(),
             waiting: Semaphore::new(WAITING),
@@ -82,15 +80,14 @@ impl Middleware {
 
     /// The answer, and the caller if known.
     async fn answer(&self, request: Request, next: Next) -> (Option<Caller>, Response) {
-        let path = request.uri().path();
-        if OPEN.contains(&path) {
+        let kind = self.routes.of(request.uri().path());
+        if kind == RouteKind::Open {
             return (None, next.run(request).await);
         }
-        let (is_published, is_waiting) = (PUBLISHED.contains(&path), is_waiting(path));
         let (mut parts, body) = request.into_parts();
         let caller = match self.admit(&parts) {
             Ok(caller) => caller,
-            Err(_) if is_published => {
+            Err(_) if kind == RouteKind::Published => {
                 let _place = match self.limits.requests.take_shared(1) {
                     Ok(place) => place,
                     Err(problem) => return (None, problem.into_response()),
@@ -105,10 +102,9 @@ impl Middleware {
         };
         parts.extensions.insert(caller.clone());
         let request = Request::from_parts(parts, body);
-        // Long polls and streams have their own limits, and must not use up the one of requests.
-        let _place = match is_waiting {
-            true => None,
-            false => match self.limits.requests.take(&caller) {
+        let _place = match kind {
+            RouteKind::Waiting => None,
+            _ => match self.limits.requests.take(&caller) {
                 Ok(place) => Some(place),
                 Err(problem) => return (Some(caller), problem.into_response()),
             },
@@ -170,10 +166,6 @@ pub(crate) async fn handle(
         entry.log(caller.as_ref(), &response);
     }
     response
-}
-
-fn is_waiting(path: &str) -> bool {
-    path == "/v1/reserve" || path == "/v1/stream"
 }
 
 fn check_single(headers: &HeaderMap) -> Result<(), Problem> {
