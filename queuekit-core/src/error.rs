@@ -26,6 +26,7 @@ struct Inner {
     got: Option<String>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
     held_up: bool,
+    too_many: bool,
 }
 
 /// What a caller can do about an [`Error`].
@@ -113,6 +114,7 @@ impl Error {
             got: None,
             source: None,
             held_up: false,
+            too_many: false,
         }))
     }
 
@@ -123,6 +125,22 @@ impl Error {
         let mut error = Self::new(ErrorKind::Invalid { item: None, field, limit }, message);
         error.0.got = Some(got.to_string());
         error
+    }
+
+    /// A store that has as many of these (`queues`, `workers`) as it may; the remedy says how to
+    /// make room for one more.
+    pub fn too_many(what: &'static str, most: usize, remedy: &str) -> Self {
+        let limit = format!("at most {most} {what}");
+        let message = format!("this store has its {most} {what}; {remedy}");
+        let mut error = Self::new(ErrorKind::Invalid { item: None, field: what, limit }, message);
+        error.0.too_many = true;
+        error
+    }
+
+    /// Whether the store has as many as it may of what [`ErrorKind::Invalid`] names. The input is
+    /// valid then, and may be accepted once there is room.
+    pub fn is_too_many(&self) -> bool {
+        self.0.too_many
     }
 
     /// The same error, about this operation.
@@ -273,6 +291,19 @@ mod tests {
         assert_eq!(told.to_string(), "enqueue: item 3: queue must be a name");
         assert_eq!(told.got(), None);
         assert_eq!(Error::new(ErrorKind::NotFound, "no such job").got(), None);
+    }
+
+    #[test]
+    fn a_store_that_is_full_is_told_apart_from_a_list_that_is_too_long() {
+        let full = Error::too_many("queues", 5, "remove unused ones");
+        assert!(
+            full.is_too_many() && !Error::invalid("queues", "at most 5 queues", 6).is_too_many()
+        );
+        let kind =
+            ErrorKind::Invalid { item: None, field: "queues", limit: "at most 5 queues".into() };
+        assert_eq!(*full.kind(), kind);
+        let told = full.on("mail").during("enqueue").to_string();
+        assert_eq!(told, "enqueue: mail: this store has its 5 queues; remove unused ones");
     }
 
     #[test]

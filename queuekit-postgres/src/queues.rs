@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueueSettings};
-use queuekit_core::{Error, ErrorKind, QueueName};
+use queuekit_core::{Error, QueueName};
 use tokio_postgres::Row;
 
 use crate::error::{Failure, Outcome};
@@ -120,10 +120,7 @@ pub(crate) async fn open(
                 // There was room, so another process has removed the queue since.
                 return Err(Failure::transient("others keep removing a queue of the call"));
             }
-            let limit = format!("at most {most} queues");
-            let message = format!("queues: {limit}; remove unused ones");
-            let kind = ErrorKind::Invalid { item: None, field: "queues", limit };
-            Err(Error::new(kind, message).on(name).into())
+            Err(Error::too_many("queues", most, "remove unused ones").on(name).into())
         }
     }
 }

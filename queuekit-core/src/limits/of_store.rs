@@ -260,7 +260,7 @@ impl Limits {
     /// # Errors
     /// `Invalid`, naming the limit.
     pub fn admit_queue(&self, existing: usize) -> Result<()> {
-        at_most("queues", self.queues, "queues", existing + 1)
+        has_room("queues", self.queues, existing, "remove unused ones")
     }
 
     /// Checks that one more schedule may be created (R15.1).
@@ -268,7 +268,7 @@ impl Limits {
     /// # Errors
     /// `Invalid`, naming the limit.
     pub fn admit_schedule(&self, existing: usize) -> Result<()> {
-        at_most("schedules", self.schedules, "schedules", existing + 1)
+        has_room("schedules", self.schedules, existing, "delete unused ones")
     }
 
     /// Checks that one more worker may be listed (R3.9).
@@ -276,16 +276,14 @@ impl Limits {
     /// # Errors
     /// `Invalid`, naming the limit.
     pub fn admit_worker(&self, listed: usize) -> Result<()> {
-        if listed < self.workers {
-            return Ok(());
-        }
-        let limit = format!("at most {} workers", self.workers);
-        let message = format!(
-            "workers: {listed} are listed, {limit}; stop some, or remove those that have died: \
-             each is listed until 3 ttl after its last beat"
-        );
-        Err(Error::new(ErrorKind::Invalid { item: None, field: "workers", limit }, message))
+        let remedy = "stop some, or remove those that have died: each is listed until 3 ttl after \
+                      its last beat";
+        has_room("workers", self.workers, listed, remedy)
     }
+}
+
+fn has_room(what: &'static str, most: usize, existing: usize, remedy: &str) -> Result<()> {
+    if existing < most { Ok(()) } else { Err(Error::too_many(what, most, remedy)) }
 }
 
 fn at_most(field: &'static str, most: usize, unit: &str, got: usize) -> Result<()> {
@@ -314,7 +312,7 @@ mod tests {
         let limits = Limits::default();
         limits.admit_worker(9_999).unwrap();
         let refused = limits.with_workers(20_000).admit_worker(10_000).unwrap_err().to_string();
-        assert!(refused.contains("at most 10000 workers; stop some"), "{refused}");
+        assert!(refused.contains("has its 10000 workers; stop some"), "{refused}");
         assert!(limits.with_workers(5).admit_worker(5).is_err(), "only downwards");
     }
 }

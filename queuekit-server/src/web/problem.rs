@@ -176,14 +176,14 @@ impl From<Error> for Problem {
         };
         let mut problem = Self::new(status, error.kind().as_str(), error.to_string());
         match error.kind() {
-            ErrorKind::Invalid { field: "queues", limit, .. } if limit.starts_with("at most") => {
+            ErrorKind::Invalid { field: "queues", limit, .. } if error.is_too_many() => {
                 let detail = format!(
                     "this store may have {limit}: use an existing one, or remove unused ones with \
                      DELETE /v1/queues/NAME"
                 );
                 return Self::new(StatusCode::CONFLICT, "too_many_queues", detail);
             }
-            ErrorKind::Invalid { field: "workers", limit, .. } => {
+            ErrorKind::Invalid { field: "workers", limit, .. } if error.is_too_many() => {
                 let detail = format!(
                     "this store may list {limit}: stop some, or remove those that are gone with \
                      DELETE /v1/workers/ID"
