@@ -51,7 +51,8 @@ pub use backend::{
 pub use bulk::{BulkAction, BulkActionName, BulkReport, BulkRequest, BulkTotals, bulk};
 pub use bytes::Bytes;
 pub use client::{
-    Client, EmitRequest, Emitted, EnqueueAll, EnqueueRequest, Enqueued, Outcomes, TraceContext,
+    Client, EmitAll, EmitRequest, Emitted, EnqueueAll, EnqueueRequest, Enqueued, Outcomes,
+    TraceContext,
 };
 pub use clock::{Clock, ManualClock, OffsetClock, SystemClock, Timestamp};
 pub use declared::Declared;

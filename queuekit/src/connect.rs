@@ -95,9 +95,8 @@ pub async fn connect(url: &str) -> Result<Client> {
 /// # let directory = tempfile::tempdir().unwrap();
 /// # let path = directory.path().join("jobs.db").display().to_string().replace('\\', "/");
 /// let client = queuekit::connect_unchecked(&format!("sqlite://{path}")).await?;
-/// let migrations = client.backend().capabilities().migrations.expect("SQLite has a schema");
-/// assert_eq!(migrations.status().await?.stored, 0);
-/// assert_eq!(migrations.up().await?, migrations.status().await?);
+/// assert_eq!(client.schema().status().await?.stored, 0);
+/// assert_eq!(client.schema().migrate().await?, client.schema().status().await?);
 /// # Ok(())
 /// # }
 /// ```

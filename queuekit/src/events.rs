@@ -21,7 +21,7 @@ pub use queuekit_core::ConsumerName;
 #[doc(inline)]
 pub use queuekit_core::capability::{EmitOutcome, EventFilter, EventPage};
 #[doc(inline)]
-pub use queuekit_core::client::{EmitRequest, Emitted, Events};
+pub use queuekit_core::client::{EmitAll, EmitRequest, Emitted, Events};
 #[doc(inline)]
 pub use queuekit_core::event::{
     ConsumerStats, Consumers, Event, EventDraft, EventId, EventPattern, EventRetention, Fate,

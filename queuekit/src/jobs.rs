@@ -27,7 +27,6 @@ pub use queuekit_core::client::{EnqueueAll, EnqueueRequest, Jobs, Outcomes};
 #[doc(inline)]
 pub use queuekit_core::{
     Ack, AckOutcome, BulkAction, BulkActionName, BulkReport, BulkRequest, BulkTotals, Cursor,
-    ErrorGroup, ErrorText, Failure, GroupId, GroupKey, IdempotencyKey, JobFilter, Kind, LeaseToken,
-    LogLine, Page, PageSize, PartitionKey, Progress, Release, ReleaseCause, Signature, Start,
-    StatusSet, TimeRange,
+    ErrorText, Failure, IdempotencyKey, JobFilter, Kind, LeaseToken, LogLine, Page, PageSize,
+    PartitionKey, Progress, Release, ReleaseCause, Start, StatusSet, TimeRange,
 };

@@ -16,7 +16,8 @@
 //! - [Events](Client::emit) are delivered to every subscribed consumer, each with its own retries,
 //!   dead letters and order. In SQLite and Postgres you can emit them in your own transaction.
 //! - [`Client::jobs`] lists, cancels and retries jobs and says why one is not running;
-//!   [`Client::queues`] pauses and configures queues.
+//!   [`Client::queues`] pauses and configures queues, [`Client::workers`] gives orders to workers,
+//!   and [`Client::error_groups`] says what fails, and retries it.
 //! - With SQLite and Postgres you can enqueue a job
 //!   [in your own transaction](sqlite::SqliteStore::enqueue_in): it exists if and only if the
 //!   transaction commits.
@@ -79,8 +80,8 @@
 //! The root has the types that most programs name, and `use queuekit::prelude::*` brings the most
 //! common ones into scope. The handles that [`Client::jobs`], [`Client::queues`] and so on return
 //! each have a module of their name, with the types that their methods take and return: [`jobs`],
-//! [`queues`], [`schedules`], [`events`] and [`workers`]. [`memory`] is for tests, and [`store`] is
-//! for authors of stores.
+//! [`queues`], [`schedules`], [`events`], [`workers`], [`error_groups`], [`history`], [`audit`] and
+//! [`inspect`]. [`memory`] is for tests, and [`store`] is for authors of stores.
 //!
 //! # Features
 //!
@@ -109,7 +110,11 @@ mod connect;
 mod register;
 mod store_url;
 
+pub mod audit;
+pub mod error_groups;
 pub mod events;
+pub mod history;
+pub mod inspect;
 pub mod jobs;
 pub mod memory;
 pub mod prelude;

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use queuekit::audit::{Act, AuditEntry};
+use queuekit::error_groups::{ErrorGroup, GroupId, GroupKey, Signature};
 use queuekit::events::{
     ConsumerName, ConsumerStats, EmitOutcome, EventDraft, EventFilter, EventId, EventPage,
     EventRetention, NewEvent, Replay, ReplayFrom, ReplayReport, Subscription, SubscriptionDraft,
 };
+use queuekit::history::{HistoryQuery, Resolution, RunsRow, TotalsRow};
+use queuekit::inspect::{Durability, Fact, Finding, Migration, PoolUse, SchemaStatus};
 use queuekit::jobs::{
     BulkAction, BulkReport, BulkRequest, BulkTotals, CancelOutcome, IdempotencyKey, JobFilter,
     Kind, Page, PartitionKey, Why,
@@ -114,5 +118,62 @@ async fn a_function_of_the_application_names_what_workers_answers() -> Done {
     let workers: Vec<WorkerInfo> = client.workers().list(None, 100).await?.workers;
     let worker: Option<WorkerInfo> = client.workers().get(WorkerId::new("w")?).await?;
     assert!(workers.is_empty() && worker.is_none());
+    let removed: bool = client.workers().remove("w").await?;
+    let ordered: bool = client.workers().stop("w").await?;
+    assert!(!removed && !ordered);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_function_of_the_application_names_what_error_groups_answers() -> Done {
+    let (client, id) = enqueued().await?;
+    client.jobs().dead_letter(id, "order 42 is gone").await?;
+    let groups: Vec<ErrorGroup> = client.error_groups().list(10).await?;
+    assert_eq!(groups, client.error_groups().list_of("default", 10).await?);
+    let GroupKey { signature, .. } = &groups[0].key;
+    let signature: &Signature = signature;
+    assert_eq!(signature.as_str(), "order <n> is gone");
+    let group: GroupId = groups[0].key.id();
+    assert_eq!(client.error_groups().get(group).await?, groups);
+    let totals: BulkTotals = client.error_groups().purge(group).await?;
+    assert_eq!(totals.changed, 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_function_of_the_application_names_what_history_answers() -> Done {
+    let (client, _) = enqueued().await?;
+    let (from, to) = (Timestamp::from_millis(0), Timestamp::from_millis(i64::MAX));
+    let query: HistoryQuery = HistoryQuery::new(Resolution::Minute, from, to);
+    let totals: Vec<TotalsRow> = client.history().totals(&query).await?;
+    let runs: Vec<RunsRow> = client.history().runs(&query).await?;
+    assert!(totals.is_empty() && runs.is_empty(), "no worker has recorded anything");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_function_of_the_application_names_what_the_audit_log_answers() -> Done {
+    let (client, _) = enqueued().await?;
+    client.audit().record(&Act::new("ada", "pause", "queue emails")).await?;
+    let entries: Vec<AuditEntry> = client.audit().list(None, 10).await?;
+    assert_eq!((entries.len(), entries[0].act.who.as_str()), (1, "ada"));
+    assert!(client.audit().list(Some(entries[0].seq), 10).await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_function_of_the_application_names_what_a_store_says_of_itself() -> Done {
+    let (client, _) = enqueued().await?;
+    client.inspect().check_writes().await?;
+    let durability: Durability = client.inspect().durability().await?;
+    let facts: Vec<Fact> = client.inspect().facts().await?;
+    let findings: Vec<Finding> = client.inspect().findings().await?;
+    let pool: Option<PoolUse> = client.inspect().pool();
+    assert!(durability == Durability::Nothing && !facts.is_empty());
+    assert!(findings.iter().all(|finding| !finding.remedy.is_empty()) && pool.is_none());
+    let status: SchemaStatus = client.schema().migrate().await?;
+    assert_eq!(status, client.schema().status().await?);
+    let pending: Vec<Migration> = client.schema().pending(status.stored)?;
+    assert!(pending.is_empty());
     Ok(())
 }

@@ -116,7 +116,7 @@ impl<S: LossyStage> Lossy<S> {
     }
 
     /// Makes a call of which a reply is lost; none if its outcome is in doubt.
-    async fn call<T>(&self, call: impl Future<Output = Result<T>>) -> Option<T> {
+    async fn call<T>(&self, call: impl IntoFuture<Output = Result<T>>) -> Option<T> {
         self.proxy.set(Mode::LoseReply { after: self.after.load(Ordering::Relaxed) });
         let watch = Stopwatch::start();
         let answer = call.await;

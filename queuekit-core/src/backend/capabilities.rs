@@ -4,6 +4,7 @@ use crate::capability::{
     Admin, AuditLog, Control, ErrorGroups, Exchange, History, Inspect, Leases, Migrations, Outbox,
     Schedules, Upkeep, Wakeups,
 };
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// The capability traits that a store implements. A field that is `Some` is the implementation, so
@@ -46,4 +47,17 @@ pub struct Capabilities<'a> {
     pub calls_at_once: usize,
     /// The limits of one call (R12).
     pub limits: Limits,
+}
+
+/// A capability that a call needs.
+///
+/// # Errors
+/// `Unsupported`, with the name of the capability, if the store lacks it.
+pub(crate) fn needed<C>(capability: Option<C>, name: &str) -> Result<C> {
+    capability.ok_or_else(|| {
+        let message = format!(
+            "this store lacks {name}; use a store that has it, as all stores of queuekit do"
+        );
+        Error::new(ErrorKind::Unsupported, message)
+    })
 }

@@ -24,6 +24,7 @@ use async_trait::async_trait;
 
 pub use answer_bytes::AnswerBytes;
 pub use capabilities::Capabilities;
+pub(crate) use capabilities::needed;
 pub use content::{IdPrefix, MetadataTerm, PayloadTerm};
 pub use enqueue::EnqueueOutcome;
 pub use examined::Examined;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::Client;
+use super::{Client, Emitted};
 use crate::capability::{EmitOutcome, emitted};
 use crate::error::{Error, Result};
-use crate::event::{EventDraft, EventId};
+use crate::event::{EventDraft, EventId, NewEvent};
 use crate::job::Metadata;
 use crate::names::{IdempotencyKey, PartitionKey};
 
@@ -81,6 +81,36 @@ impl<'a> IntoFuture for EmitRequest<'a> {
         Box::pin(
             async move { emitted(self.outcome().await?).map_err(|error| error.during("emit")) },
         )
+    }
+}
+
+/// Events to emit in one atomic call, from [`Client::emit_all`]. Awaiting it returns an outcome per
+/// event, in order.
+#[derive(Debug)]
+#[must_use = "nothing is emitted until this is awaited"]
+pub struct EmitAll<'a> {
+    client: &'a Client,
+    events: Result<Vec<NewEvent>>,
+}
+
+impl<'a> EmitAll<'a> {
+    pub(super) fn new(client: &'a Client, drafts: impl Iterator<Item = EventDraft>) -> Self {
+        let build = |(item, draft): (usize, EventDraft)| {
+            draft.build().map_err(|error| error.at_item(item).during("emit"))
+        };
+        Self { client, events: drafts.enumerate().map(build).collect() }
+    }
+}
+
+impl<'a> IntoFuture for EmitAll<'a> {
+    type Output = Result<Emitted>;
+    type IntoFuture = BoxFuture<'a, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let emitted = self.client.emit_events(self.events?).await;
+            emitted.map(Emitted::from).map_err(|error| error.during("emit"))
+        })
     }
 }
 

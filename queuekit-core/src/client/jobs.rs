@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::backend::{Backend, BackendExt, DeadLetter, JobFilter, Page, only};
+use crate::backend::{Backend, BackendExt, DeadLetter, JobFilter, Page, needed, only};
 use crate::bulk::{BulkAction, BulkReport, BulkRequest, BulkTotals, bulk};
 use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
 use crate::error::{Error, ErrorKind, Result};
@@ -213,10 +213,7 @@ impl<'a> Jobs<'a> {
 
 /// The store's [`Admin`].
 pub(super) fn admin(backend: &dyn Backend) -> Result<&dyn Admin> {
-    backend.capabilities().admin.ok_or_else(|| {
-        let message = "this store lacks Admin; use a store of queuekit, all of which have it";
-        Error::new(ErrorKind::Unsupported, message)
-    })
+    needed(backend.capabilities().admin, "Admin")
 }
 
 fn not_found(id: JobId) -> Error {

@@ -1,24 +1,34 @@
 //! The client: it enqueues and emits, and gives access to everything that is stored.
 
+mod audit;
 mod coalescer;
 mod emit;
+mod error_groups;
 mod events;
+mod history;
+mod inspection;
 mod jobs;
 mod outcomes;
 mod queues;
 mod request;
+mod schema;
 mod trace;
 mod workers;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub use emit::EmitRequest;
+pub use audit::Audit;
+pub use emit::{EmitAll, EmitRequest};
+pub use error_groups::ErrorGroups;
 pub use events::Events;
+pub use history::History;
+pub use inspection::Inspection;
 pub use jobs::Jobs;
 pub use outcomes::{Emitted, Enqueued, Outcomes};
 pub use queues::Queues;
 pub use request::{EnqueueAll, EnqueueRequest};
+pub use schema::Schema;
 pub use trace::TraceContext;
 pub use workers::Workers;
 
@@ -166,21 +176,13 @@ impl Client {
         EmitRequest::new(self, event.into())
     }
 
-    /// Stores events in one atomic call, with an outcome per event:
+    /// Stores events in one atomic call when awaited, with an outcome per event:
     /// `client.emit_all(events).await?.ids()?` fails if an event was refused.
-    ///
-    /// # Errors
-    /// `Invalid`, naming the field that breaks its limit; `Unsupported` if the store keeps no
-    /// events; `Unavailable`, `Indeterminate`, `Closed`.
-    pub async fn emit_all<D: Into<EventDraft>>(
+    pub fn emit_all<D: Into<EventDraft>>(
         &self,
         events: impl IntoIterator<Item = D>,
-    ) -> Result<Emitted> {
-        let build =
-            |(item, draft): (usize, D)| draft.into().build().map_err(|error| error.at_item(item));
-        let events: Result<Vec<_>> = events.into_iter().enumerate().map(build).collect();
-        let emit = async { self.emit_events(events?).await };
-        emit.await.map(Emitted::from).map_err(|error: Error| error.during("emit"))
+    ) -> EmitAll<'_> {
+        EmitAll::new(self, events.into_iter().map(Into::into))
     }
 
     /// Declares a schedule. Do this at each start: changes by an operator persist until the
@@ -226,9 +228,34 @@ impl Client {
         Consumers::of(&*self.backend)
     }
 
-    /// Workers that are alive.
+    /// Workers that are alive: list, give orders, remove.
     pub fn workers(&self) -> Workers<'_> {
         Workers::of(&*self.backend)
+    }
+
+    /// Groups of errors that look alike: list, get, retry, purge.
+    pub fn error_groups(&self) -> ErrorGroups<'_> {
+        ErrorGroups::of(&*self.backend)
+    }
+
+    /// How things were an hour ago: totals of queues, and what runs were like.
+    pub fn history(&self) -> History<'_> {
+        History::of(&*self.backend)
+    }
+
+    /// The audit log: list, and add an entry.
+    pub fn audit(&self) -> Audit<'_> {
+        Audit::of(&*self.backend)
+    }
+
+    /// What the store says about itself: durability, facts, findings.
+    pub fn inspect(&self) -> Inspection<'_> {
+        Inspection::of(&*self.backend)
+    }
+
+    /// The versions of the store's schema: status, migrate.
+    pub fn schema(&self) -> Schema<'_> {
+        Schema::of(&*self.backend)
     }
 
     /// Closes the store's handle, for all clients that share it.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::subscription::Keys;
 use super::{EventSettings, Subscription};
-use crate::backend::{Backend, JobFilter};
+use crate::backend::{Backend, JobFilter, needed};
 use crate::capability::Outbox;
 use crate::declared::{Declared, digest_of};
 use crate::error::{Error, ErrorKind, Result, parsed};
@@ -51,10 +51,7 @@ impl<'a> Consumers<'a> {
 
     /// The store's events.
     pub(crate) fn outbox(&self) -> Result<&'a dyn Outbox> {
-        self.backend.capabilities().outbox.ok_or_else(|| {
-            let message = "this store keeps no events; use a store of queuekit, all of which do";
-            Error::new(ErrorKind::Unsupported, message)
-        })
+        needed(self.backend.capabilities().outbox, "Outbox")
     }
 
     /// Creates the subscription of a consumer, or changes it if the code has changed since the last

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::definition::Definition;
 use super::occurrences::Term;
 use super::stored::{Occurrence, Schedule};
-use crate::backend::Backend;
+use crate::backend::{Backend, needed};
 use crate::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };
@@ -71,10 +71,7 @@ impl<'a> Scheduler<'a> {
     }
 
     pub(super) fn rows(&self) -> Result<&'a dyn Schedules> {
-        self.backend.capabilities().schedules.ok_or_else(|| {
-            let message = "this store keeps no schedules; use a store of queuekit, all of which do";
-            Error::new(ErrorKind::Unsupported, message)
-        })
+        needed(self.backend.capabilities().schedules, "Schedules")
     }
 
     /// Creates the schedule, or changes it if the code has changed since the last declaration. So

@@ -3,7 +3,8 @@
 use axum::extract::State;
 use axum::response::Response;
 use queuekit::QueueName;
-use queuekit::jobs::{ErrorGroup, GroupId, PageSize};
+use queuekit::error_groups::{ErrorGroup, GroupId};
+use queuekit::jobs::PageSize;
 use queuekit::store::limits::{ERROR_GROUPS, PAGE_JOBS};
 use serde::Deserialize;
 use utoipa::IntoParams;

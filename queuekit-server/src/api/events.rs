@@ -68,7 +68,7 @@ pub(super) async fn emit(
     }
     let sending = trace_context::send_events(&app, &headers, &mut events);
     // Deliveries are not charged: a key that emits does not choose the subscribers.
-    let emitted = sending.run(app.client().emit_all(events)).await?;
+    let emitted = sending.run(app.client().emit_all(events).into_future()).await?;
     let outcomes: Vec<EmitOutcome> = emitted.into_iter().collect();
     let is_new = |outcome: &_| matches!(outcome, EmitOutcome::Emitted { .. });
     let status = match outcomes.iter().any(is_new) {

@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use anyhow::Result;
-use queuekit::jobs::{GroupId, IdPrefix, Kind, MetadataTerm, PartitionKey, PayloadTerm, StatusSet};
+use queuekit::error_groups::GroupId;
+use queuekit::jobs::{IdPrefix, Kind, MetadataTerm, PartitionKey, PayloadTerm, StatusSet};
 use queuekit::workers::WorkerId;
 use queuekit::{QueueName, Status};
 

@@ -1,7 +1,7 @@
 //! Error groups in answers, written by the server and read by commands.
 
 use queuekit::JobId;
-use queuekit::jobs::ErrorGroup;
+use queuekit::error_groups::ErrorGroup;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,7 +1,8 @@
 //! A filter of jobs, in a body.
 
 use queuekit::QueueName;
-use queuekit::jobs::{Cursor, GroupId, JobFilter, Kind, PageSize, StatusSet};
+use queuekit::error_groups::GroupId;
+use queuekit::jobs::{Cursor, JobFilter, Kind, PageSize, StatusSet};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

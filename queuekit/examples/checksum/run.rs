@@ -115,10 +115,7 @@ async fn enqueue_files(
 
 /// The store's own files, which change while jobs run: the SQLite file and those next to it.
 async fn store_files(client: &Client) -> Result<Vec<PathBuf>> {
-    let Some(inspect) = client.backend().capabilities().inspect else {
-        return Ok(Vec::new());
-    };
-    let facts = inspect.facts().await?;
+    let facts = client.inspect().facts().await?;
     let files = facts.iter().filter(|fact| fact.name == "file").map(|fact| &fact.value);
     Ok(files
         .flat_map(|file| ["", "-wal", "-shm"].map(|end| format!("{file}{end}").into()))

@@ -1,6 +1,6 @@
 //! `queuekit errors`.
 
-use queuekit::jobs::GroupKey;
+use queuekit::error_groups::GroupKey;
 use queuekit_conformance::kit::kind;
 use serde_json::json;
 
