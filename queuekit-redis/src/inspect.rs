@@ -24,7 +24,7 @@ impl Inspect for RedisStore {
 
     /// The durability; in a Cluster, that of the weakest node.
     async fn durability(&self) -> Result<Durability> {
-        let all = Server::ask_all(&self.for_one_call())
+        let all = Server::ask_all(&self.for_one_call(), "inspect")
             .await?
             .into_iter()
             .map(|server| server.durability());
@@ -33,7 +33,7 @@ impl Inspect for RedisStore {
 
     async fn facts(&self) -> Result<Vec<Fact>> {
         let store = self.for_one_call();
-        let servers = Server::ask_all(&store).await?;
+        let servers = Server::ask_all(&store, "inspect").await?;
         let of = |value: fn(&Server) -> Option<String>| shown(servers.iter().map(value));
         let on_off = |on| if on { "on" } else { "off" }.to_owned();
         let facts = [
@@ -60,7 +60,7 @@ impl Inspect for RedisStore {
 
     async fn findings(&self) -> Result<Vec<Finding>> {
         let waits = self.shared.wait_replicas.is_some();
-        let servers = Server::ask_all(&self.for_one_call()).await?;
+        let servers = Server::ask_all(&self.for_one_call(), "inspect").await?;
         Ok(servers.iter().flat_map(|server| server.findings(waits)).collect())
     }
 }

@@ -60,7 +60,7 @@ async fn ask(config: &RedisConfig) -> Result<(RedisStore, Vec<Server>)> {
     let io = Io::start()?;
     let topology = topology(config, &io)?;
     let store = RedisStore { shared: Arc::new(shared(config, io, topology)), ends_at: None };
-    let servers = Server::ask_all(&store).await?;
+    let servers = Server::ask_all(&store, "connect").await?;
     Ok((store, servers))
 }
 

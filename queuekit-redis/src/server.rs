@@ -34,16 +34,19 @@ pub(crate) struct Server {
 
 impl Server {
     /// Asks each server that has data; there is always one.
-    pub(crate) async fn ask_all(store: &RedisStore) -> Result<Vec<Self>> {
-        let masters = store.masters("inspect").await?;
-        let all = masters.iter().map(|node| Self::ask(store, node));
+    pub(crate) async fn ask_all(
+        store: &RedisStore,
+        operation: &'static str,
+    ) -> Result<Vec<Self>> {
+        let masters = store.masters(operation).await?;
+        let all = masters.iter().map(|node| Self::ask(store, operation, node));
         try_join_all(all).await
     }
 
-    async fn ask(store: &RedisStore, node: &Arc<Node>) -> Result<Self> {
+    async fn ask(store: &RedisStore, operation: &'static str, node: &Arc<Node>) -> Result<Self> {
         let ask = |command| {
             let request = Request::To(Arc::clone(node), command);
-            async move { store.call("inspect", Call::Read, request).await }
+            async move { store.call(operation, Call::Read, request).await }
         };
         let mut server = match ask(cmd("INFO")).await {
             Ok(info) => parse_info(&String::from_utf8_lossy(&bytes_of(info).unwrap_or_default())),
