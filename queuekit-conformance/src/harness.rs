@@ -71,7 +71,7 @@ pub trait World: Send + Sync + 'static {
 }
 
 /// What a harness states about its store. So a lost capability is a failure and not a skip.
-// Exhaustive: a harness writes what it has over `Expect::TEN_OPERATIONS`, so a new field breaks none.
+// Exhaustive: a harness writes what it has over `Expect::TEN_OPERATIONS`; a new field breaks none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expect {
     /// The capabilities that the store has, in addition to its ten operations. A case that needs

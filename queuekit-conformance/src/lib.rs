@@ -86,6 +86,7 @@ mod layered;
 mod list;
 mod list_bounds;
 mod list_fence;
+mod list_keys;
 mod list_sources;
 mod memory;
 mod operations;

@@ -1,13 +1,14 @@
 //! The cases by subject, each with the capabilities of the store that it needs in brackets, and
-//! what it needs of the harness in parentheses; those of the fence, of releases, of error groups
-//! and of history are in `list_fence.rs`, those of limits and bounds of time in `list_bounds.rs`,
-//! and those of events and schedules in `list_sources.rs`.
+//! what it needs of the harness in parentheses; those of queues and keys are in `list_keys.rs`,
+//! those of the fence, of releases, of error groups and of history in `list_fence.rs`, those of
+//! limits and bounds of time in `list_bounds.rs`, and those of events and schedules in
+//! `list_sources.rs`.
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __for_each_case {
     ($then:path, $($args:tt)*) => {
-        $crate::__with_fence! {
+        $crate::__with_keys! {
             $then, [$($args)*]
 
             batches {
@@ -119,23 +120,6 @@ macro_rules! __for_each_case {
                 r5_4_a_late_ack_or_a_reclaim_wins_never_both
             }
 
-            idempotency {
-                r2_5_a_duplicate_changes_nothing
-                r2_5_a_key_is_of_its_queue_and_exact
-                r2_5_the_longest_key_is_compared_whole
-                r2_5_a_key_holds_in_every_state
-                r2_5_a_key_holds_through_retries
-                [Admin] r2_5_a_job_that_was_brought_back_holds_its_key
-                [Admin Upkeep] r2_5_a_key_outlives_its_pruned_job
-                [Admin Upkeep] r2_5_a_key_that_outlived_its_job_outlives_its_queue
-                r2_5_unique_until_done_ends_with_the_job
-                r2_5_deleting_the_job_frees_its_key
-                r2_5_keys_hold_within_one_call
-                r2_6_of_enqueues_at_once_one_creates
-                r2_6_a_refused_job_holds_no_key
-                [Admin] r2_6_a_job_that_found_its_queue_full_holds_no_key
-            }
-
             leases {
                 [Leases] r3_7_extend_counts_from_now
                 [Leases] r3_7_an_expired_lease_can_be_extended
@@ -198,13 +182,6 @@ macro_rules! __for_each_case {
                 r10_1_single_calls_turn_outcomes_into_errors
             }
 
-            queue_isolation {
-                r2_5_deleting_an_old_job_frees_no_key_of_another
-                r5_6_a_full_batch_reclaims_in_the_other_queues_too
-                r5_6_leases_of_other_queues_are_left_alone
-                r5_6_the_bound_of_reclaims_is_of_the_whole_call
-            }
-
             operate {
                 [Admin] r6_3_retry_starts_anew_and_keeps_the_history
                 [Admin] r6_3_only_dead_and_cancelled_jobs_come_back
@@ -244,47 +221,6 @@ macro_rules! __for_each_case {
                 r8_2_a_forged_position_is_refused_or_harmless
                 r8_2_a_cursor_with_a_digit_changed_is_refused_or_harmless
                 r8_2_a_rare_job_is_found_behind_many
-            }
-
-            partition_keys {
-                r7_3_a_key_is_fifo_whatever_the_priority
-                r7_3_other_keys_and_queues_run_on
-                r7_3_a_waiting_head_blocks
-                [Admin] r7_3_under_skip_a_waiting_head_is_passed
-                [Admin] r7_3_under_skip_each_job_counts_from_its_time
-                [Admin] r7_3_a_dead_head_continues_or_holds
-                [Admin] r7_3_a_hold_that_is_lifted_frees_the_key
-                [Admin] r7_3_per_key_run_at_once_in_order
-                [Admin] r7_3_a_changed_per_key_binds_as_leases_end
-                r7_3_an_expired_head_runs_again_first
-                r7_3_a_stale_end_frees_no_second_slot
-                r7_3_an_enqueue_that_races_the_keys_end_is_served
-                r7_3_exclusion_holds_among_many_reservers
-            }
-
-            queue_full {
-                [Admin] r2_8_a_full_queue_stores_nothing_more
-                [Admin] r2_8_the_limit_is_exact_for_one_caller
-                [Admin] r2_8_a_limit_set_elsewhere_is_in_force
-                [Admin] r2_8_each_queue_of_a_call_has_its_own_room
-                [Admin] r2_8_only_pending_jobs_count
-                [Admin] r2_8_a_full_queue_still_knows_its_jobs
-                [Admin] r2_8_a_full_queue_knows_a_job_by_its_id
-            }
-
-            queues {
-                [Admin Leases] r6_7_a_paused_queue_does_all_but_reserve
-                [Admin] r6_7_a_paused_queue_is_left_alone_beside_others
-                [Admin] r6_7_settings_come_before_the_first_job
-                [Admin] r6_7_a_patch_changes_only_what_it_names
-                [Admin] r6_7_a_queue_is_removed_when_nobody_needs_it
-                [Admin] r6_7_a_long_queue_goes_with_every_job
-                [Admin] r6_7_an_empty_queue_goes_with_its_settings
-                [Admin] r6_7_a_queue_that_is_made_while_it_is_removed_is_listed
-                [Admin] r12_a_change_of_order_loses_and_doubles_no_job
-                [Admin] r12_a_change_of_order_reaches_the_keys_that_wait
-                [Admin] r12_a_change_of_settings_reaches_every_key
-                [Admin] (SecondHandle) r12_settings_are_in_force_on_other_handles
             }
 
             reclaim {
@@ -343,15 +279,6 @@ macro_rules! __for_each_case {
                 [Upkeep] r13_7_any_number_may_run_upkeep
                 [Admin Upkeep] r13_7_a_step_is_bounded_and_says_more
                 [Upkeep] r13_7_repair_finds_nothing_to_mend
-            }
-
-            partition_key_slots {
-                r6_5_every_end_frees_the_slot
-                [Admin] r6_5_a_cancelled_job_frees_the_slot
-                (Corrupt) r6_5_an_unreadable_job_frees_the_slot
-                [Admin Upkeep] r6_5_a_held_key_is_freed_when_its_dead_head_goes
-                [Admin] r6_5_under_hold_other_ends_free_the_slot
-                [Admin] r6_5_a_job_that_died_behind_its_head_holds_nothing
             }
 
             states {
