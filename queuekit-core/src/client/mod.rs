@@ -69,13 +69,13 @@ use trace::TraceSource;
 #[derive(Clone)]
 pub struct Client {
     backend: Arc<dyn Backend>,
-    lanes: Arc<Lanes>,
+    coalescers: Arc<Coalescers>,
     trace: Option<TraceSource>,
 }
 
 /// Jobs with an idempotency key may wait for another transaction, so they do not share a flush with
 /// plain ones.
-struct Lanes {
+struct Coalescers {
     plain: Coalescer<Enqueue>,
     keyed: Coalescer<Enqueue>,
     acks: Coalescer<Acks>,
@@ -95,7 +95,7 @@ impl Client {
         let backend: Arc<dyn Backend> = Arc::new(Measured(backend));
         let store = || Arc::clone(&backend);
         let emitter = Arc::new(Emitter::default());
-        let lanes = Arc::new(Lanes {
+        let coalescers = Arc::new(Coalescers {
             plain: Coalescer::new(Enqueue(store())),
             keyed: Coalescer::new(Enqueue(store())),
             acks: Coalescer::new(Acks(store())),
@@ -103,7 +103,7 @@ impl Client {
             events: Coalescer::new(Emits(store(), Arc::clone(&emitter))),
             keyed_events: Coalescer::new(Emits(store(), emitter)),
         });
-        Self { backend, lanes, trace: None }
+        Self { backend, coalescers, trace: None }
     }
 
     /// The store. Calls through it are [measured](crate::metrics).
@@ -145,7 +145,7 @@ impl Client {
     /// # Errors
     /// Those of [`Backend::ack`].
     pub async fn ack(&self, acks: Vec<Ack>) -> Result<Vec<AckOutcome>> {
-        self.lanes.acks.submit(acks).await
+        self.coalescers.acks.submit(acks).await
     }
 
     /// Records failures, releases and cancellations. Calls made at the same time are merged.
@@ -153,7 +153,7 @@ impl Client {
     /// # Errors
     /// Those of [`Backend::nack`].
     pub async fn nack(&self, nacks: Vec<Nack>) -> Result<Vec<NackOutcome>> {
-        self.lanes.nacks.submit(nacks).await
+        self.coalescers.nacks.submit(nacks).await
     }
 
     /// Stores an event, and a delivery for each consumer that subscribes to its type, in one step
@@ -271,8 +271,8 @@ impl Client {
             trace.trace_events(&mut events, &*self.backend);
         }
         let keyed = events.iter().any(|event| event.idempotency_key().is_some());
-        let lane = if keyed { &self.lanes.keyed_events } else { &self.lanes.events };
-        lane.submit(events).await
+        let coalescer = if keyed { &self.coalescers.keyed_events } else { &self.coalescers.events };
+        coalescer.submit(events).await
     }
 
     async fn enqueue_jobs(&self, mut jobs: Vec<NewJob>) -> Result<Vec<EnqueueOutcome>> {
@@ -280,8 +280,8 @@ impl Client {
             trace.trace_jobs(&mut jobs, &*self.backend);
         }
         let keyed = jobs.iter().any(|job| job.idempotency_key().is_some());
-        let lane = if keyed { &self.lanes.keyed } else { &self.lanes.plain };
-        lane.submit(jobs).await
+        let coalescer = if keyed { &self.coalescers.keyed } else { &self.coalescers.plain };
+        coalescer.submit(jobs).await
     }
 }
 
