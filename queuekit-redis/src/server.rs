@@ -34,10 +34,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Asks each server that has data; there is always one.
-    pub(crate) async fn ask_all(
-        store: &RedisStore,
-        operation: &'static str,
-    ) -> Result<Vec<Self>> {
+    pub(crate) async fn ask_all(store: &RedisStore, operation: &'static str) -> Result<Vec<Self>> {
         let masters = store.masters(operation).await?;
         let all = masters.iter().map(|node| Self::ask(store, operation, node));
         try_join_all(all).await

@@ -83,7 +83,7 @@ impl<'a> ErrorGroups<'a> {
     {
         let get = async {
             let id = parsed(id)?;
-            // All groups of so many queues fit on a page.
+            // All groups of this number of queues fit on a page.
             let of_queue = self.backend.capabilities().limits.error_groups();
             let at_once = (PAGE_JOBS / of_queue).max(1);
             let mut found = Vec::new();

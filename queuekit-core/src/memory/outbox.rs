@@ -1,6 +1,6 @@
 //! The event log (contract R14).
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -15,21 +15,9 @@ use crate::error::Result;
 use crate::event::{Event, EventId, EventSettings, Fate, NewEvent};
 use crate::job::{NewJob, State};
 use crate::limits::Limits;
-use crate::names::{IdempotencyKey, Kind};
 
 /// The most events that one call examines.
 const EXAMINED: usize = 10_000;
-
-#[derive(Debug, Default)]
-pub(super) struct EventTable {
-    settings: StoredSettings,
-    /// Events by their position in the log.
-    log: BTreeMap<u64, Event>,
-    places: HashMap<EventId, u64>,
-    keys: HashMap<(Kind, IdempotencyKey), EventId>,
-    /// Where upkeep continues.
-    pruned_to: u64,
-}
 
 #[async_trait]
 impl Outbox for MemoryStore {
@@ -185,15 +173,5 @@ impl Tables {
         self.events.pruned_to = looked.last().filter(|_| more).map_or(0, |(place, _, _)| place + 1);
         gone.iter().for_each(|place| self.events.forget(*place));
         Ok((gone.len(), more))
-    }
-}
-
-impl EventTable {
-    fn forget(&mut self, place: u64) {
-        let Some(event) = self.log.remove(&place) else { return };
-        self.places.remove(&event.id);
-        if let Some(key) = event.idempotency_key {
-            self.keys.remove(&(event.kind, key));
-        }
     }
 }

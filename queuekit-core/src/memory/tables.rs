@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use super::history::HistoryTable;
+use super::event_table::EventTable;
+use super::history_table::HistoryTable;
 use super::idempotency::Keys;
-use super::outbox::EventTable;
 use super::queue::QueueTable;
 use crate::capability::{AuditEntry, Beat, Orders, ScheduleRow};
 use crate::clock::Timestamp;

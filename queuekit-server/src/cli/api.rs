@@ -14,7 +14,7 @@ use crate::config::StoreAddress;
 use local::Local;
 use remote::Remote;
 
-pub(crate) use remote::ServerAddress;
+pub(crate) use remote::{NoAnswer, ServerAddress};
 
 /// What answers the routes.
 pub(crate) enum Api {
@@ -165,18 +165,6 @@ pub(crate) fn is_passing(error: &anyhow::Error) -> bool {
     match error.downcast_ref::<Refused>() {
         Some(refused) => matches!(refused.status.as_u16(), 429 | 502..=504),
         None => error.is::<NoAnswer>(),
-    }
-}
-
-/// A server could not be reached, or its answer did not arrive: the call may have taken effect.
-#[derive(Debug)]
-pub(crate) struct NoAnswer {
-    pub(crate) server: String,
-}
-
-impl std::fmt::Display for NoAnswer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "no answer from {}; check that it runs, and its address", self.server)
     }
 }
 

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use queuekit::Client;
 
-use super::Usage;
 use super::api::{Api, ServerAddress};
 use super::output::{Output, remark};
 use crate::config::{Sources, StoreAddress, store_address};
+use crate::error::Usage;
 
 const KEY: &str = "QUEUEKIT_API_KEY";
 

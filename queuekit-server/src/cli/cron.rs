@@ -14,10 +14,11 @@ use serde_json::value::RawValue;
 
 use super::api::Api;
 use super::bulk::confirm;
+use super::cells::or_dash;
 use super::context::{Access, Context};
 use super::duration::{Instant, Span, millis};
 use super::exit::Exit;
-use super::format::{ago, brief, or_dash, span};
+use super::format::{ago, brief, span};
 use super::one_of_flag::one_of;
 use super::output::Output;
 use super::payload;

@@ -13,11 +13,12 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 
 use super::api::Api;
+use super::cells::or_dash;
 use super::context::{Access, Context};
 use super::duration::{Since, Span, millis};
 use super::event_retention::Retention;
 use super::exit::Exit;
-use super::format::{ago, brief, or_dash};
+use super::format::{ago, brief};
 use super::output::{Output, remark};
 use super::payload;
 use super::table::{Cell, Table};

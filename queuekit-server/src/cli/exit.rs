@@ -1,11 +1,11 @@
-//! Exit codes.
+//! How commands end: the exit code, and what is said of a failure.
 
 use std::process::ExitCode;
 
 use queuekit::ErrorKind;
 
 use super::api::Refused;
-use super::output::OutputClosed;
+use super::output::{OutputClosed, remark, with_causes};
 use crate::error::Usage;
 
 /// The exit codes of commands.
@@ -40,6 +40,15 @@ impl Exit {
             _ => Self::Failed,
         }
     }
+}
+
+/// Prints why a command failed, with its causes. A cause is left out if it was printed already, or
+/// if it may repeat a secret of the input, such as a URL with its password.
+pub(crate) fn complain(error: &anyhow::Error) {
+    if Exit::of(error) == Exit::Usage {
+        return remark(format_args!("error: {error}"));
+    }
+    remark(format_args!("error: {}", with_causes(error.as_ref())));
 }
 
 impl From<Exit> for ExitCode {

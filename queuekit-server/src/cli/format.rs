@@ -2,41 +2,15 @@
 
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style};
-use queuekit::Status;
 use queuekit::store::capability::Durability;
 use queuekit::store::{Clock, SystemClock};
 
-use super::table::Cell;
 use crate::wire::Time;
 
 const SECOND_MS: u64 = 1000;
 const MINUTE_MS: u64 = 60 * SECOND_MS;
 const HOUR_MS: u64 = 60 * MINUTE_MS;
 const DAY_MS: u64 = 24 * HOUR_MS;
-
-/// A status in its colour.
-pub(crate) fn status(status: Status) -> Cell {
-    let color = match status {
-        Status::Dead => AnsiColor::Red,
-        Status::Failed | Status::Expired => AnsiColor::Yellow,
-        Status::Running => AnsiColor::Cyan,
-        Status::Completed => AnsiColor::Green,
-        Status::Ready => AnsiColor::Blue,
-        _ => return Cell::from(status),
-    };
-    Cell::styled(status, color.on_default())
-}
-
-/// The value, or a dash.
-pub(crate) fn or_dash(text: Option<impl std::fmt::Display>) -> Cell {
-    text.map_or_else(|| Cell::styled('-', faint()), Cell::from)
-}
-
-/// Dimmed text.
-pub(crate) fn faint() -> Style {
-    Style::new().dimmed()
-}
 
 /// Time relative to now: `3m ago`, or `in 3m`.
 pub(crate) fn ago(at: Time) -> String {

@@ -12,8 +12,9 @@ use queuekit::store::{Clock, Kind, SystemClock};
 use serde::Serialize;
 
 use super::api::Api;
+use super::cells::or_dash;
 use super::duration::Span;
-use super::format::{or_dash, span};
+use super::format::span;
 use super::output::Output;
 use super::table::{Cell, Table};
 use crate::wire::{HistoryBody, Time, TotalsRowBody};

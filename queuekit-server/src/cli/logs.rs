@@ -16,8 +16,8 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 
-use super::Usage;
 use super::format::on_a_line;
+use crate::error::Usage;
 
 /// Information from queuekit, and only warnings from libraries.
 const FILTER: &str = "warn,queuekit=info";

@@ -4,6 +4,7 @@ mod api;
 mod audit;
 mod bench;
 mod bulk;
+mod cells;
 mod completions;
 mod context;
 mod cron;
@@ -156,7 +157,7 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> E
     let exit = execute(cli).unwrap_or_else(|error| {
         let exit = Exit::of(&error);
         if exit != Exit::Success {
-            output::complain(&error);
+            exit::complain(&error);
         }
         exit
     });

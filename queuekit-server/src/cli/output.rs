@@ -7,7 +7,6 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::exit::Exit;
 use super::format::{escaped, printable};
 
 /// How answers are printed.
@@ -72,15 +71,6 @@ fn written(result: io::Result<()>) -> Result<()> {
 /// Writes a remark to stderr, and ignores errors: the answer is on stdout.
 pub(crate) fn remark(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{}", printable(&text.to_string()));
-}
-
-/// Prints why a command failed, with its causes. A cause is left out if it was printed already, or
-/// if it may repeat a secret of the input, such as a URL with its password.
-pub(crate) fn complain(error: &anyhow::Error) {
-    if Exit::of(error) == Exit::Usage {
-        return remark(format_args!("error: {error}"));
-    }
-    remark(format_args!("error: {}", with_causes(error.as_ref())));
 }
 
 /// An error with its causes, except those that its text contains already.

@@ -12,11 +12,12 @@ use serde_json::value::RawValue;
 
 use super::api::Api;
 use super::bulk::{confirm, progress};
+use super::cells::or_dash;
 use super::context::{Access, Context};
 use super::duration::{Since, Span, millis};
 use super::event;
 use super::exit::Exit;
-use super::format::{or_dash, span};
+use super::format::span;
 use super::output::Output;
 use super::table::{Cell, Table};
 use crate::wire::{NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody, Time};

@@ -10,9 +10,10 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::api::Api;
+use super::cells::or_dash;
 use super::context::{Access, Context};
 use super::exit::Exit;
-use super::format::{ago, brief, on_a_line, or_dash, span};
+use super::format::{ago, brief, on_a_line, span};
 use super::output::Output;
 use super::table::{Cell, Table};
 use crate::wire::{ControlBody, ControlledBody, OrdersBody, WorkerBody};

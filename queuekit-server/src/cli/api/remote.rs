@@ -13,7 +13,6 @@ use hyper_util::rt::TokioExecutor;
 use tokio::time::timeout;
 use url::Url;
 
-use super::NoAnswer;
 use crate::cli::output::remark;
 use crate::error::Usage;
 use crate::loopback::is_this_host;
@@ -96,6 +95,18 @@ impl Remote {
         let response = self.http.request(request.body(Full::new(body))?).await?;
         let status = response.status();
         Ok((status, response.into_body().collect().await?.to_bytes()))
+    }
+}
+
+/// A server could not be reached, or its answer did not arrive: the call may have taken effect.
+#[derive(Debug)]
+pub(crate) struct NoAnswer {
+    pub(crate) server: String,
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no answer from {}; check that it runs, and its address", self.server)
     }
 }
 

@@ -9,7 +9,7 @@ use queuekit::{Bytes, Client, Ctx, JobDraft, QueueName, Worker};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinSet;
 
-use super::Figure;
+use super::figure::Figure;
 use crate::cli::bulk::progress;
 
 /// A single caller enqueues a fraction of the jobs, because each call takes its time.

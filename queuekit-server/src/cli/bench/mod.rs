@@ -1,5 +1,6 @@
 //! `queuekit bench`
 
+mod figure;
 mod measure;
 mod verdict;
 
@@ -17,6 +18,7 @@ use super::exit::Exit;
 use super::output::remark;
 use super::shutdown::Signals;
 use super::table::{Cell, Table};
+use figure::Figure;
 use measure::Plan;
 use verdict::verdict;
 
@@ -49,20 +51,6 @@ compare. After SIGKILL its queue is left: remove it with `queuekit queue remove 
 /// How often to try to remove the queue while jobs are still running after an interrupt.
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// One measurement.
-#[derive(Serialize)]
-struct Figure {
-    name: &'static str,
-    jobs: usize,
-    /// Rate at which the jobs were done. Pickups have none: they happen one after the other.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    per_second: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p50_ms: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    p99_ms: Option<f64>,
-}
 
 #[derive(Serialize)]
 struct Report {
@@ -127,23 +115,6 @@ async fn remove(client: &Client, queue: &QueueName) -> Result<()> {
                 return Err(anyhow!(error).context(format!("{queue} is left: run `{remedy}`")));
             }
         }
-    }
-}
-
-impl Figure {
-    fn rate(name: &'static str, jobs: usize, took: Duration) -> Self {
-        let per_second = Some((jobs as f64 / took.as_secs_f64()).round());
-        Self { name, jobs, per_second, p50_ms: None, p99_ms: None }
-    }
-
-    fn with_latencies(mut self, mut latencies: Vec<Duration>) -> Self {
-        latencies.sort_unstable();
-        let at = |percent: usize| {
-            let index = (latencies.len().saturating_sub(1)) * percent / 100;
-            latencies.get(index).map(|latency| (latency.as_secs_f64() * 1e5).round() / 100.)
-        };
-        (self.p50_ms, self.p99_ms) = (at(50), at(99));
-        self
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::Result;
 use queuekit::Client;
 use queuekit::store::capability::{Durability, Severity};
 
-use super::Figure;
+use super::figure::Figure;
 use crate::cli::format::survived;
 
 /// A longer commit goes over a network, or to a slow disk.

@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::cli::api::Api;
+use crate::cli::cells::{or_dash, status};
 use crate::cli::exit::Exit;
 use crate::cli::filter::{self, FILTERS};
-use crate::cli::format::{ago, brief, or_dash, status};
+use crate::cli::format::{ago, brief};
 use crate::cli::output::{Output, remark};
 use crate::cli::table::{Cell, Table};
 use crate::wire::{FilterBody, Time};

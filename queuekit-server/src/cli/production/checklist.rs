@@ -1,7 +1,7 @@
 //! The items of the checklist.
 
 use super::checks;
-use super::{Item, State};
+use super::item::{Item, State};
 
 /// In the order in which they are printed. A change here is a change in `docs/hardening.md`.
 pub(super) const ITEMS: &[Item] = &[

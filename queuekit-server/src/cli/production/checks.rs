@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use queuekit::queues::{Keep, Queue};
 use queuekit::store::capability::Durability;
 
-use super::{Seen, State};
+use super::item::{Seen, State};
 use crate::config::file_permissions;
 use crate::handlers::BuiltIn;
 use crate::loopback::is_this_host;

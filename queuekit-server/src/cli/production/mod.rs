@@ -2,42 +2,21 @@
 
 mod checklist;
 mod checks;
+mod item;
 
 use std::fmt;
 
-use queuekit::queues::Queue;
-use queuekit::store::capability::{Durability, Fact};
 use queuekit::store::{Backend, BackendExt};
 use serde::Serialize;
 
 use super::context::Context;
-use crate::config::Sources;
 use checklist::ITEMS;
+use item::{Item, Seen, State};
 
 /// Every item of the list, with its state.
 #[derive(Serialize)]
 pub(super) struct Checklist {
     items: Vec<Looked>,
-}
-
-/// One line of the list; `docs/hardening.md` has the same lines.
-struct Item {
-    name: &'static str,
-    /// What is wanted.
-    what: &'static str,
-    /// Where it is set.
-    setting: &'static str,
-    look: fn(&Seen<'_>) -> State,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", content = "why", rename_all = "snake_case")]
-enum State {
-    Ok,
-    /// Something is missing: what.
-    ToDo(String),
-    /// It cannot be checked from here: why, or how to check it.
-    NotChecked(&'static str),
 }
 
 #[derive(Serialize)]
@@ -47,18 +26,6 @@ struct Looked {
     state: State,
     what: &'static str,
     setting: &'static str,
-}
-
-/// What this command can check: the settings as it reads them, and the store. It does not see the
-/// flags of servers and workers.
-struct Seen<'a> {
-    sources: &'a Sources,
-    /// URL of the store.
-    url: String,
-    durability: Option<Durability>,
-    /// What the store says of itself; nothing if it does not answer.
-    facts: Vec<Fact>,
-    queues: Option<Vec<Queue>>,
 }
 
 impl Checklist {
@@ -79,14 +46,6 @@ impl Checklist {
             Looked { name, state: look(&seen), what, setting }
         };
         Self { items: ITEMS.iter().map(looked).collect() }
-    }
-}
-
-impl<'a> Seen<'a> {
-    /// The settings and the URL of the store, before the store is asked.
-    fn of(sources: &'a Sources, url: &str) -> Self {
-        let url = url.to_owned();
-        Self { sources, url, durability: None, facts: Vec::new(), queues: None }
     }
 }
 

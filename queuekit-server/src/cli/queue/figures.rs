@@ -8,9 +8,11 @@ use queuekit::queues::{Health, Queue};
 use queuekit::{QueueName, Status};
 use serde_json::value::RawValue;
 
-use super::{path, settings};
+use super::route::path;
+use super::settings;
 use crate::cli::api::Api;
-use crate::cli::format::{or_dash, span};
+use crate::cli::cells::or_dash;
+use crate::cli::format::span;
 use crate::cli::output::Output;
 use crate::cli::table::{Cell, Table};
 

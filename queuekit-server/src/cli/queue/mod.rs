@@ -1,6 +1,7 @@
 //! `queuekit queue`
 
 mod figures;
+mod route;
 mod settings;
 
 use anyhow::Result;
@@ -21,6 +22,7 @@ use crate::wire::FilterBody;
 
 use figures::all_jobs;
 pub(crate) use figures::{all, list, rows, table, value};
+use route::path;
 
 /// Show, pause, configure, purge and remove queues
 #[derive(Subcommand, Debug)]
@@ -95,10 +97,6 @@ impl Queue {
         context.with_api(access, run).await?;
         Ok(Exit::Success)
     }
-}
-
-fn path(name: &QueueName) -> String {
-    format!("/v1/queues/{name}")
 }
 
 /// Pauses or resumes a queue that exists: a typo must not create another one.

@@ -8,8 +8,7 @@ use queuekit::queues::{
 };
 use queuekit::{QueueName, Status};
 
-use super::figures::value;
-use super::path;
+use super::route::path;
 use crate::cli::api::{Api, Refused};
 use crate::cli::bulk::{confirm, jobs};
 use crate::cli::duration::{OrNone, Span};
@@ -128,7 +127,7 @@ impl Set {
         match api.get(&path(&self.name)).await {
             Ok(queue) => {
                 let queue: Queue = queue.read()?;
-                Ok((queue.settings.retention, value(&queue, Status::Dead)))
+                Ok((queue.settings.retention, queue.counts.get(Status::Dead).value))
             }
             Err(error) if error.downcast_ref::<Refused>().is_some_and(Refused::is_not_found) => {
                 Ok((Retention::default(), 0))

@@ -1,0 +1,7 @@
+//! The route of a queue.
+
+use queuekit::QueueName;
+
+pub(super) fn path(name: &QueueName) -> String {
+    format!("/v1/queues/{name}")
+}
