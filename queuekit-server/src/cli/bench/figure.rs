@@ -1,5 +1,7 @@
 //! A figure of the benchmark.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 /// One measurement.
