@@ -2,6 +2,7 @@
 
 mod audit;
 mod coalescer;
+mod coalescers;
 mod emit;
 mod error_groups;
 mod events;
@@ -36,12 +37,11 @@ use crate::backend::{Ack, AckOutcome, Backend, EnqueueOutcome, Nack, NackOutcome
 use crate::capability::EmitOutcome;
 use crate::declared::Declared;
 use crate::error::{Error, Result};
-use crate::event::{Consumers, Emitter, EventDraft, NewEvent, SubscriptionDraft};
+use crate::event::{Consumers, EventDraft, NewEvent, SubscriptionDraft};
 use crate::job::{JobDraft, NewJob};
-use crate::limits::{DELIVERIES_PER_CALL, Limits};
 use crate::measured::Measured;
 use crate::schedule::{ScheduleDraft, Scheduler};
-use coalescer::{Coalescer, Flush, Weigh};
+use coalescers::Coalescers;
 use trace::TraceSource;
 
 /// A handle on a store; clones share it.
@@ -73,17 +73,6 @@ pub struct Client {
     trace: Option<TraceSource>,
 }
 
-/// Jobs with an idempotency key may wait for another transaction, so they do not share a flush with
-/// plain ones.
-struct Coalescers {
-    plain: Coalescer<Enqueue>,
-    keyed: Coalescer<Enqueue>,
-    acks: Coalescer<Acks>,
-    nacks: Coalescer<Nacks>,
-    events: Coalescer<Emits>,
-    keyed_events: Coalescer<Emits>,
-}
-
 impl Client {
     /// A client of this store.
     pub fn new(backend: impl Backend) -> Self {
@@ -93,16 +82,7 @@ impl Client {
     /// A client of a store that is shared.
     pub fn shared(backend: Arc<dyn Backend>) -> Self {
         let backend: Arc<dyn Backend> = Arc::new(Measured(backend));
-        let store = || Arc::clone(&backend);
-        let emitter = Arc::new(Emitter::default());
-        let coalescers = Arc::new(Coalescers {
-            plain: Coalescer::new(Enqueue(store())),
-            keyed: Coalescer::new(Enqueue(store())),
-            acks: Coalescer::new(Acks(store())),
-            nacks: Coalescer::new(Nacks(store())),
-            events: Coalescer::new(Emits(store(), Arc::clone(&emitter))),
-            keyed_events: Coalescer::new(Emits(store(), emitter)),
-        });
+        let coalescers = Arc::new(Coalescers::of(&backend));
         Self { backend, coalescers, trace: None }
     }
 
@@ -288,115 +268,5 @@ impl Client {
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Client").field(&self.backend).finish()
-    }
-}
-
-struct Enqueue(Arc<dyn Backend>);
-
-#[async_trait::async_trait]
-impl Flush for Enqueue {
-    type Item = NewJob;
-    type Outcome = EnqueueOutcome;
-
-    async fn flush(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
-        self.0.enqueue(jobs).await
-    }
-
-    fn merged(&self, job: &NewJob) -> NewJob {
-        job.clone().merged()
-    }
-
-    /// By an open transaction with the same key, or the same id.
-    fn may_block(&self) -> bool {
-        true
-    }
-
-    fn limits(&self) -> Limits {
-        self.0.capabilities().limits
-    }
-}
-
-impl Weigh for NewJob {
-    fn bytes(&self) -> usize {
-        self.payload().len() + self.metadata().bytes()
-    }
-}
-
-struct Acks(Arc<dyn Backend>);
-
-#[async_trait::async_trait]
-impl Flush for Acks {
-    type Item = Ack;
-    type Outcome = AckOutcome;
-
-    async fn flush(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
-        self.0.ack(acks).await
-    }
-
-    fn limits(&self) -> Limits {
-        self.0.capabilities().limits
-    }
-}
-
-impl Weigh for Ack {
-    fn bytes(&self) -> usize {
-        self.result.as_ref().map_or(0, bytes::Bytes::len)
-    }
-}
-
-struct Nacks(Arc<dyn Backend>);
-
-#[async_trait::async_trait]
-impl Flush for Nacks {
-    type Item = Nack;
-    type Outcome = NackOutcome;
-
-    async fn flush(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
-        self.0.nack(nacks).await
-    }
-
-    fn limits(&self) -> Limits {
-        self.0.capabilities().limits
-    }
-}
-
-impl Weigh for Nack {
-    fn bytes(&self) -> usize {
-        self.error.as_str().len()
-    }
-}
-
-struct Emits(Arc<dyn Backend>, Arc<Emitter>);
-
-#[async_trait::async_trait]
-impl Flush for Emits {
-    type Item = NewEvent;
-    /// The event, with the number of its deliveries.
-    type Outcome = EmitOutcome;
-
-    async fn flush(&self, events: &[NewEvent]) -> Result<Vec<EmitOutcome>> {
-        let consumers = Consumers::of(&*self.0);
-        self.1.emit(consumers.outbox()?, &self.0.capabilities().limits, events).await
-    }
-
-    fn merged(&self, event: &NewEvent) -> NewEvent {
-        event.clone().merged()
-    }
-
-    /// By an open transaction with the same key, or the same id.
-    fn may_block(&self) -> bool {
-        true
-    }
-
-    /// The most events whose deliveries fit into one call.
-    fn limits(&self) -> Limits {
-        let most = DELIVERIES_PER_CALL / self.1.subscriptions().max(1);
-        self.0.capabilities().limits.with_enqueue_jobs(most)
-    }
-}
-
-impl Weigh for NewEvent {
-    fn bytes(&self) -> usize {
-        self.data().len() + self.metadata().bytes()
     }
 }
