@@ -8,51 +8,33 @@ mod database;
 mod harness;
 #[path = "../../peers/payload.rs"]
 mod payload;
+#[expect(dead_code, reason = "the server is asked directly what it is")]
+#[path = "../../peers/queuekit.rs"]
+mod queuekit;
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use calls::Calls;
 use database::Database;
 use harness::{Peer, Result, Settings};
-use queuekit_core::{BackendExt, Client, Payload, State};
+use queuekit::{Noop, QueueKit};
+use queuekit_core::{BackendExt, Client};
 use queuekit_postgres::tokio_postgres::{self, NoTls};
 use queuekit_postgres::{PostgresConfig, PostgresStore};
-use queuekit_worker::{Ctx, JobResult, RunningWorker, Worker};
-use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
 
 fn main() -> Result<()> {
     // A runtime as `#[tokio::main]` makes it.
-    Runtime::new()?.block_on(harness::run::<QueueKit>())
-}
-
-#[derive(Serialize, Deserialize)]
-struct Noop {
-    number: usize,
-    text: String,
-}
-
-impl Noop {
-    fn new(number: usize) -> Self {
-        Self { number, text: payload::text() }
-    }
-}
-
-impl Payload for Noop {
-    const KIND: &'static str = "noop";
+    Runtime::new()?.block_on(harness::run::<Postgres>())
 }
 
 #[derive(Clone)]
-struct QueueKit {
-    client: Client,
+struct Postgres {
+    jobs: QueueKit,
     url: String,
-    calls: Arc<Calls>,
-    slots: usize,
 }
 
-impl Peer for QueueKit {
+impl Peer for Postgres {
     const NAME: &'static str = "queuekit";
 
     const SETTINGS: &'static [(&'static str, &'static str)] =
@@ -65,8 +47,8 @@ impl Peer for QueueKit {
         let config = PostgresConfig::from_url(database.url())?.pool_size(connections);
         let client = Client::new(PostgresStore::connect(config).await?);
         open_all(&client, connections).await?;
-        let (url, calls) = (database.url().to_owned(), Arc::default());
-        Ok(Self { client, url, calls, slots: settings.get("slots")? })
+        let jobs = QueueKit::new(client, settings.get("slots")?);
+        Ok(Self { jobs, url: database.url().to_owned() })
     }
 
     async fn store(&self) -> Result<String> {
@@ -79,52 +61,32 @@ impl Peer for QueueKit {
     }
 
     async fn enqueue(&self, number: usize) -> Result<()> {
-        self.client.enqueue(Noop::new(number)).await?;
-        Ok(())
+        self.jobs.enqueue(job(number)).await
     }
 
     async fn enqueue_all(&self, numbers: Range<usize>) -> Result<()> {
-        self.client.enqueue_all(numbers.map(Noop::new)).await?.ids()?;
-        Ok(())
+        self.jobs.enqueue_all(numbers.map(job)).await
     }
 
     async fn drain(&self, jobs: usize) -> Result<Instant> {
-        self.calls.expect(jobs);
-        let worker = self.start().await?;
-        self.calls.wait().await;
-        // Until the last ack is stored, and the rest of the worker's end with it.
-        worker.drain(Duration::from_secs(10)).await;
-        Ok(Instant::now())
+        self.jobs.drain(jobs).await
     }
 
     async fn idle(&self, jobs: usize) -> Result<Vec<Duration>> {
-        let worker = self.start().await?;
-        let waits = self.calls.waits(self, jobs).await?;
-        worker.drain(Duration::from_secs(10)).await;
-        Ok(waits)
+        self.jobs.idle(self, jobs).await
     }
 
     async fn completed(&self) -> Result<usize> {
-        let queues = self.client.backend().all_queues().await?;
-        let of_queue = queues.iter().map(|queue| queue.counts.of_state(State::Completed).value);
-        Ok(usize::try_from(of_queue.sum::<u64>())?)
+        self.jobs.completed().await
     }
 
     async fn close(self) -> Result<()> {
-        Ok(self.client.close().await?)
+        self.jobs.close().await
     }
 }
 
-impl QueueKit {
-    async fn start(&self) -> Result<RunningWorker> {
-        let calls = Arc::clone(&self.calls);
-        let handler = move |_job: Noop, _ctx: Ctx| {
-            calls.call();
-            async { JobResult::Ok(()) }
-        };
-        let worker = Worker::new(self.client.clone()).concurrency(self.slots).handle(handler);
-        Ok(worker.start().await?)
-    }
+fn job(number: usize) -> Noop {
+    Noop::with_text(number, payload::text())
 }
 
 /// Opens connections at the start, as the peers do, so that no measurement includes this.
