@@ -285,8 +285,8 @@ impl Figures {
         assert_eq!(self.counted, self.occurrences as u64, "{self}");
     }
 
-    /// Compares what was enqueued with each nominal time from the first to the next. Somebody
-    /// ticked until `until`; what is checked later takes a while on a busy machine.
+    /// Compares what was enqueued with each nominal time from the first to the next. The
+    /// schedulers ticked until `until`; what is checked later takes a while on a busy machine.
     async fn of(
         store: &dyn Backend,
         begun: &[(Schedule, Timestamp)],

@@ -1,5 +1,5 @@
-//! The suite itself: on the store in memory, through wrappers, against stores that are broken on
-//! purpose; and the servers that tests of other stores need.
+//! The suite itself: through wrappers, and against stores that are broken on purpose; and the
+//! servers that tests of other stores need.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -15,11 +15,3 @@ mod proxy;
 mod registry;
 mod servers;
 mod wrappers;
-
-use queuekit_conformance::worker::LiveMemoryHarness;
-use queuekit_conformance::{MemoryHarness, conformance, worker_suite};
-
-conformance!(conformance, MemoryHarness);
-// This clock advances by itself, and cases allow for it.
-conformance!(slack, LiveMemoryHarness);
-worker_suite!(worker, LiveMemoryHarness);

@@ -13,15 +13,19 @@ use crate::workspace::Workspace;
 /// programs. The first row that fits a file counts. What depends on all stores, as the server
 /// does, is left to the whole run, which is named at the end.
 const NEEDS: &[Needs] = &[
-    Needs::new("queuekit-core/", &["queuekit-core"], &["suite", "sqlite", "schedules", "worker"]),
+    Needs::new(
+        "queuekit-core/",
+        &["queuekit-core"],
+        &["memory", "suite", "sqlite", "schedules", "worker"],
+    ),
     Needs::new("queuekit-derive/", &["queuekit-derive"], &[]),
     Needs::new("queuekit-sqlite/", &["queuekit-sqlite"], &["sqlite"]),
     Needs::new("queuekit-postgres/", &["queuekit-postgres"], &["postgres"]),
     Needs::new("queuekit-redis/", &["queuekit-redis"], &["redis"]),
-    Needs::new("queuekit-worker/", &["queuekit-worker"], &["suite", "worker"]),
+    Needs::new("queuekit-worker/", &["queuekit-worker"], &["memory", "worker"]),
     Needs::new("queuekit-server/", &["queuekit-server"], &["server"]),
     Needs::new("queuekit/", &["queuekit"], &["checksum"]),
-    Needs::new("queuekit-conformance/", &["queuekit-conformance"], &["suite", "sqlite"]),
+    Needs::new("queuekit-conformance/", &["queuekit-conformance"], &["memory", "suite", "sqlite"]),
     Needs::new("integration-tests/tests/suite/", &[], &["suite"]),
     Needs::new("integration-tests/tests/sqlite/", &[], &["sqlite"]),
     Needs::new("integration-tests/tests/postgres/", &[], &["postgres"]),
