@@ -17,7 +17,7 @@ use crate::wire::AuditEntryBody;
 /// Entries that are read at once.
 const PAGE: usize = 1000;
 
-/// Show what operators changed, the latest first
+/// Show what operators changed, latest first
 #[derive(Args, Debug)]
 pub(crate) struct Audit {
     /// How many entries to show

@@ -25,7 +25,7 @@ pub(crate) enum Dlq {
     /// List the queues that have dead jobs
     List,
     Show(Show),
-    /// Retry the dead jobs of a queue, with all their attempts
+    /// Retry the dead jobs of a queue; each gets all its attempts again
     Retry(Change),
     /// Delete the dead jobs of a queue
     Purge(Change),

@@ -26,7 +26,7 @@ use crate::wire::{ErrorGroupBody, FilterBody};
 /// Letters of a signature in the list.
 const LETTERS: usize = 60;
 
-/// Show what fails, and retry or purge the dead jobs of one error
+/// Show groups of similar errors, and retry or purge the dead jobs of a group
 #[derive(Subcommand, Debug)]
 pub(crate) enum Errors {
     List(List),
@@ -53,16 +53,16 @@ pub(crate) struct Show {
     group: Group,
 }
 
-/// Retry the dead jobs of a group, with all their attempts
+/// Retry the dead jobs of a group; each gets all its attempts again
 #[derive(Args, Debug)]
 #[command(after_help = RETRY_HELP)]
 pub(crate) struct Retry {
     #[command(flatten)]
     group: Group,
-    /// Retry one of them as a test
+    /// Retry only one job, as a test
     #[arg(long, conflicts_with_all = ["over", "dry_run"])]
     one: bool,
-    /// Let each run at a random time within this duration, such as 10m
+    /// Run each job at a random time within this duration from now, such as 10m
     #[arg(long, value_name = "DURATION")]
     over: Option<Span>,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(crate) struct Retry {
 }
 
 const RETRY_HELP: &str = "\
-After a repair, retry one job first, and the rest over some time:
+After you have fixed the cause, retry one job first, and then the rest over some time:
   queuekit errors retry 3f1c9a2b77d0e415 --one
   queuekit errors retry 3f1c9a2b77d0e415 --over 10m";
 

@@ -23,7 +23,7 @@ A filter is NAME:VALUE. Several are separated by spaces, and a job must match al
   key:customer-7       with this partition key
   worker:mailer-1      held, or last held, by this worker
   error:timeout        dead or failed with an error that contains this text; error:\"timed out\"
-  group:3f1c9a2b77d0e415  dead of an error of this group, as `errors list` shows it
+  group:3f1c9a2b77d0e415  dead with an error of this group; `errors list` shows the groups
   id:0199c3            with an id that begins with these digits
   meta.tenant:acme     with this value in its metadata
   payload.user.id:7    with this text at this path of its JSON payload; to.0 is the first of a list

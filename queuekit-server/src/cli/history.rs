@@ -1,4 +1,4 @@
-//! `queuekit stats --history`: how things were.
+//! `queuekit stats --history`: figures of the past.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::wire::{HistoryBody, Time, TotalsRowBody};
 /// How far back, and of what.
 #[derive(Args, Debug)]
 pub(crate) struct History {
-    /// Show rates, waits and run times by queue since this long ago, such as 1h
+    /// Show the rates, waiting times and run times of each queue over this last period, such as 1h
     #[arg(long, value_name = "DURATION", conflicts_with = "watch")]
     history: Option<Span>,
-    /// Only the history of this queue
+    /// Show only this queue
     #[arg(long, value_name = "NAME", requires = "history")]
     queue: Option<QueueName>,
-    /// Only runs of this kind
+    /// Show only runs of jobs of this kind
     #[arg(long, value_name = "NAME", requires = "history")]
     kind: Option<Kind>,
 }

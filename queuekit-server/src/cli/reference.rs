@@ -20,22 +20,24 @@ An exported key is not sent to a server that only `.env` names
 `doctor`, `bench` and `migrate` need the store itself.
 
 **Output.** Tables are for people, and coloured on a terminal unless `NO_COLOR` is set. Control
-characters are removed from texts. With `--json`, a list is a line of JSON per item, and everything
+characters are removed from texts. With `--json`, a list has a line of JSON per item, and everything
 else is one line, byte for byte as the HTTP API answers it ([http.md](http.md), `/openapi.json`).
 Commands that make several calls, or none, print the JSON below. New versions may add fields:
 
 - `enqueue`: a line for each job, `{"outcome": "created" or "duplicate", "id"}`
 - `job retry`, `cancel`, `reschedule`, `dead-letter` and `delete` with ids: a line for each job,
   `{"id", "outcome"}`; failures are on stderr
-- the same with a filter, `dlq retry`, `dlq purge` and `queue purge`:
-  `{"dry_run", "matched", "changed", "skipped"}`
+- the same with a filter, `dlq retry`, `dlq purge`, `queue purge`, `errors retry` and `errors
+  purge`: `{"dry_run", "matched", "changed", "skipped"}`
+- `errors show`: `{"groups", "dead"}`; `errors retry --one`: `{"id", "outcome"}`
 - `job watch`: a line for each change, as `job show` answers it
 - `stats`, with `--watch` a line for each change: `{"jobs": {STATUS: N, ..}, "queues", "paused",
   "workers", "slots", "running"}`; with `--history` a line for each answer of
   [`GET /v1/history`](http.md#history)
 - `subscription replay`: `{"matched", "delivered"}`
 - `cron delete`: `{"schedule", "outcome"}`; `subscription delete`: `{"consumer", "outcome"}`
-- `queue remove`: `{"queue", "outcome": "removed" or, with --dry-run, "unchanged", "jobs"}`
+- `queue remove`: `{"queue", "outcome": "removed" or, with --dry-run, "unchanged", "jobs"}`;
+  `worker remove`: `{"worker", "outcome"}`
 - `doctor`: `{"version", "store", "healthy", "schema", "durability", "facts": [{"name",
   "value"}], "findings": [{"severity", "message", "remedy"}]}`, with `--production` also
   `"production": {"items": [{"name", "state": "ok", "to_do" or "not_checked", "why"?, "what",

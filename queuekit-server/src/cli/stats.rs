@@ -24,7 +24,7 @@ const BETWEEN: Duration = Duration::from_secs(1);
 /// Moves the cursor to the top left, and clears the screen below it.
 const REDRAW: &str = "\u{1b}[H\u{1b}[J";
 
-/// Show jobs by status, queues and workers of the whole store
+/// Show figures of the whole store: its jobs by status, its queues and its workers
 #[derive(Args, Debug)]
 pub(crate) struct Stats {
     /// Refresh every second, until Ctrl-C

@@ -42,8 +42,8 @@ Examples:
   queuekit work --metrics-listen 0.0.0.0:9090     metrics and health, for Prometheus and probes
   queuekit work --until-idle --json          run the jobs that are ready, then print a summary
 
-SIGTERM or Ctrl-C stops it: running jobs have 30 s to finish, the rest is released to other workers
-without counting an attempt. After a second signal, they are released immediately.";
+SIGTERM or Ctrl-C stops it: running jobs have 30 s to finish. Jobs that still run then are released
+to other workers, which spends no attempt. A second signal releases all jobs immediately.";
 
 /// How many runs ended in which way.
 #[derive(Serialize)]

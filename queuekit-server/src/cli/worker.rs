@@ -25,13 +25,13 @@ const LETTERS: usize = 40;
 pub(crate) enum Worker {
     /// List the workers that have sent a beat recently
     List,
-    /// Show a worker and the jobs that it runs, those that run the longest first
+    /// Show a worker and its running jobs, the longest-running first
     Show(Named),
-    /// Let workers reserve no more jobs; running jobs continue
+    /// Stop workers from reserving jobs; running jobs continue
     Quiet(To),
     /// Let quiet workers reserve jobs again
     Resume(To),
-    /// Let workers drain and end; `queuekit work` then exits with 0, and Kubernetes or another
+    /// Drain and stop workers; `queuekit work` then exits with 0, and Kubernetes or another
     /// supervisor may start it again
     Stop(To),
     Slots(Slots),
@@ -66,12 +66,12 @@ pub(crate) struct Which {
     all: bool,
 }
 
-/// Let workers run at most a number of jobs at once; running jobs continue
+/// Limit how many jobs workers run at once; running jobs continue
 // The usage that clap makes has the arguments in the wrong order.
 #[derive(Args, Debug)]
 #[command(override_usage = "queuekit worker slots [OPTIONS] <SLOTS> <ID|--name <NAME>|--all>")]
 pub(crate) struct Slots {
-    /// Most jobs at once; more than a worker began with counts as that
+    /// Maximum jobs to run at once; a worker never runs more than it was started with
     slots: u32,
     #[command(flatten)]
     which: Which,

@@ -26,8 +26,8 @@ pub(crate) struct WorkFlags {
     /// Maximum jobs to run at once [env: QUEUEKIT_CONCURRENCY, WORKER_COUNT] [default: 10]
     #[arg(long, value_name = "N")]
     concurrency: Option<NonZeroUsize>,
-    /// Whether to send the store nothing while the queues have nothing to do, so that a database
-    /// may sleep [env: QUEUEKIT_QUIET] [default: off]
+    /// Whether an idle worker stops sending calls to the store, so that a database may sleep
+    /// [env: QUEUEKIT_QUIET] [default: off]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     quiet: Option<Switch>,
 }

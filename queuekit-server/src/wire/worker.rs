@@ -144,7 +144,7 @@ pub(crate) struct ControlBody {
     #[schema(schema_with = mode)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) order: Option<String>,
-    /// How many jobs to run at once, at most; more than a worker began with counts as that.
+    /// Maximum jobs to run at once; a worker never runs more than it was started with.
     #[schema(minimum = 1)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) slots: Option<u32>,

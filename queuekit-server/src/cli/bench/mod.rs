@@ -46,7 +46,7 @@ Examples:
   queuekit bench --jobs 100000 --json
 
 The figures hold for this machine, this store and this moment: measure several times before you
-compare. After SIGKILL its queue is left: remove it with `queuekit queue remove bench-.. --force`.";
+compare. SIGKILL leaves the queue behind: remove it with `queuekit queue remove bench-.. --force`.";
 
 /// How often to try to remove the queue while jobs are still running after an interrupt.
 const TRIES: u32 = 100;

@@ -19,7 +19,7 @@ use crate::cli::output::{Output, remark};
 use crate::error::Usage;
 use crate::wire::FilterBody;
 
-/// Retry dead or cancelled jobs, with all their attempts
+/// Retry dead or cancelled jobs; each gets all its attempts again
 #[derive(Args, Debug)]
 #[command(after_help = SEE_FILTERS)]
 pub(crate) struct Retry {
