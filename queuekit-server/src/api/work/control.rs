@@ -161,5 +161,6 @@ async fn listed(app: &App, caller: &Caller, to: &To) -> Result<Vec<WorkerId>, Pr
         if after.is_none() {
             return Ok(ids);
         }
+        caller.owe(1);
     }
 }

@@ -55,8 +55,9 @@ async fn page_of_workers(
     limit: PageSize,
 ) -> Result<WorkersBody, Problem> {
     let (mut workers, mut bytes) = (Vec::new(), AnswerBytes::default());
+    let mut at_once = limit;
     loop {
-        let page = app.leases()?.list_workers(after.as_ref(), limit).await?;
+        let page = app.leases()?.list_workers(after.as_ref(), at_once).await?;
         for worker in page.workers {
             let size = worker.bytes();
             let Some(body) = WorkerBody::of(worker, caller) else { continue };
@@ -73,6 +74,9 @@ async fn page_of_workers(
             let last = workers.last().filter(|_| after.is_some()).map(|last| last.id.clone());
             return Ok(WorkersBody { workers, after: last });
         }
+        // A key for few of many workers reads all of them.
+        caller.owe(1);
+        at_once = PageSize::new((2 * at_once.get()).min(PageSize::MAX.get()))?;
     }
 }
 
@@ -187,12 +191,13 @@ impl WorkerBody {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     use queuekit::Client;
     use queuekit::memory::MemoryStore;
     use queuekit::store::{Backend, LeaseTtl};
-    use queuekit::workers::Served;
+    use queuekit::workers::{Served, WorkerPage};
     use queuekit_conformance::{Layer, Wrapped};
     use tokio::sync::Semaphore;
     use tokio_util::sync::CancellationToken;
@@ -200,7 +205,7 @@ mod tests {
     use super::super::beat::announce;
     use super::*;
     use crate::config::{HttpFlags, Sources};
-    use crate::web::auth::tests::caller_of;
+    use crate::web::auth::tests::{caller_for, caller_of};
     use crate::web::limits::LiveLimits;
 
     /// The answer to a removal comes when a permit is there.
@@ -222,6 +227,58 @@ mod tests {
             self.gate.acquire().await.expect("open").forget();
             removed
         }
+    }
+
+    /// Counts the pages that are read.
+    #[derive(Debug)]
+    struct Counting {
+        inner: Arc<dyn Backend>,
+        pages: Arc<AtomicUsize>,
+    }
+
+    #[queuekit::store::async_trait]
+    impl Layer for Counting {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn list_workers(
+            &self,
+            after: Option<&WorkerId>,
+            limit: PageSize,
+        ) -> queuekit::Result<WorkerPage> {
+            self.pages.fetch_add(1, Ordering::Relaxed);
+            let leases = self.inner.capabilities().leases.expect("memory has leases");
+            leases.list_workers(after, limit).await
+        }
+    }
+
+    /// Guard: pages double while nothing is found.
+    #[tokio::test]
+    async fn s6_a_key_for_few_of_many_workers_has_the_store_asked_few_times() {
+        let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let leases = inner.capabilities().leases.expect("memory has leases");
+        for number in 0..1000 {
+            let id = WorkerId::new(format!("w{number:04}")).unwrap();
+            let queue = QueueName::new(if number == 999 { "own" } else { "other" }).unwrap();
+            let ttl = LeaseTtl::new(Duration::from_secs(10)).unwrap();
+            leases
+                .beat(&Beat::new(id, Served::first([queue]), Served::first([]), ttl))
+                .await
+                .unwrap();
+        }
+        let pages = Arc::new(AtomicUsize::new(0));
+        let store = Counting { inner: Arc::clone(&inner), pages: Arc::clone(&pages) };
+        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let limits = LiveLimits::new(&options.limits);
+        let client = Client::new(Wrapped(store));
+        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let caller = caller_for("own", Scope::Read);
+        let one = PageSize::new(1).unwrap();
+        let page = page_of_workers(&app, &caller, None, one).await.unwrap();
+        assert_eq!(page.workers.iter().map(|worker| &*worker.id).collect::<Vec<_>>(), ["w0999"]);
+        let asked = pages.load(Ordering::Relaxed);
+        assert!(asked <= 11, "{asked} times for one worker");
     }
 
     async fn settle() {
