@@ -10,13 +10,17 @@ use crate::layout::{HISTORY, JOBS, LOG, QUEUE, SCHEDULES, WORKERS};
 /// Queues of events share a slot, so that one script reaches all of them.
 const EVENTS: &str = "event.";
 
+/// Of how many queues the names of keys are kept: at most 7 KB of names for each. Callers may
+/// invent queues for ever.
+const QUEUES: usize = 4096;
+
 /// The keys of a queue.
 pub(crate) type QueueKeys = Arc<[String]>;
 
 #[derive(Debug)]
 pub(crate) struct Keyspace {
     prefix: String,
-    /// The names of each queue's keys, made once.
+    /// The names of the keys of queues that were used lately.
     queues: Mutex<HashMap<QueueName, QueueKeys>>,
 }
 
@@ -38,6 +42,10 @@ impl Keyspace {
         let tag = if name.starts_with(EVENTS) { "events" } else { name };
         let key = |part: &&str| format!("{}:{{{tag}}}:{name}:{part}", self.prefix);
         let keys: QueueKeys = QUEUE.parts.iter().map(key).collect();
+        // To make names again costs less than to know which of them are used.
+        if queues.len() == QUEUES {
+            queues.clear();
+        }
         queues.insert(queue.clone(), Arc::clone(&keys));
         keys
     }
@@ -127,6 +135,16 @@ impl Keyspace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Guard: the names are of a bounded number of queues.
+    #[test]
+    fn s6_names_of_keys_are_kept_of_a_bounded_number_of_queues() {
+        let keyspace = Keyspace::new("qk");
+        for number in 0..=2 * QUEUES {
+            keyspace.of(&QueueName::new(format!("invented-{number}")).unwrap());
+        }
+        assert_eq!(keyspace.queues.lock().unwrap().len(), 1);
+    }
 
     #[test]
     fn all_keys_of_a_queue_and_of_all_events_are_of_one_slot() {

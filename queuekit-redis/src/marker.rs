@@ -24,6 +24,9 @@ const RESTING_LOOK_S: u64 = 3600;
 /// Queues in further slots are polled.
 const SLOTS: usize = 32;
 
+/// How many queues a connection watches before it drops those that nobody waits for any more.
+const KEPT: usize = 64;
+
 type Queues = BTreeSet<QueueName>;
 
 /// The queues whose markers the store waits for, grouped by connection.
@@ -42,10 +45,15 @@ impl Marker {
     /// Waits for these queues too. The first queue of a connection opens it.
     pub(crate) fn watch(&self, shared: &Arc<Shared>, queues: &[QueueName]) {
         let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_awaited = |queue: &QueueName| shared.wakeups.is_awaited(queue);
         for queue in queues {
             let group = shared.topology.group_of(&shared.keyspace.marker(queue));
+            if !groups.contains_key(&group) && groups.len() == SLOTS {
+                // The tasks of those that are removed end with their senders.
+                groups.retain(|_, group| group.watched.borrow().iter().any(is_awaited));
+            }
             if let Some(Group { watched, .. }) = groups.get(&group) {
-                watched.send_if_modified(|watched| watched.insert(queue.clone()));
+                watched.send_if_modified(|watched| add(watched, queue, is_awaited));
             } else if groups.len() < SLOTS {
                 let (watched, look) = watch::channel(Queues::from([queue.clone()]));
                 let seen = Arc::<Mutex<Queues>>::default();
@@ -67,7 +75,19 @@ impl Marker {
     }
 }
 
-/// Runs until the store is dropped.
+/// Whether the set has changed. Before its size is a further power of two, it loses the queues that
+/// nobody waits for any more: callers may invent names for ever.
+fn add(watched: &mut Queues, queue: &QueueName, is_awaited: impl Fn(&QueueName) -> bool) -> bool {
+    if watched.contains(queue) {
+        return false;
+    }
+    if watched.len() >= KEPT && watched.len().is_power_of_two() {
+        watched.retain(is_awaited);
+    }
+    watched.insert(queue.clone())
+}
+
+/// Runs until the store is dropped, or the queues of this connection are.
 async fn wait(
     shared: Weak<Shared>,
     mut watched: watch::Receiver<Queues>,
@@ -76,6 +96,9 @@ async fn wait(
     let see = |queues: Queues| *seen.lock().unwrap_or_else(PoisonError::into_inner) = queues;
     let mut failures = 0;
     while let Some(strong) = shared.upgrade() {
+        if watched.has_changed().is_err() {
+            return;
+        }
         let Some(first) = watched.borrow().first().map(|queue| strong.keyspace.marker(queue))
         else {
             return;
@@ -164,5 +187,26 @@ async fn look(
         {
             shared.wakeups.ring(&queues[at]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guard: names that nobody waits for are dropped before the set doubles.
+    #[test]
+    fn s6_queues_that_nobody_waits_for_any_more_are_not_watched() {
+        let queue = |name: String| QueueName::new(name).unwrap();
+        let awaited: Vec<QueueName> = (0..100).map(|n| queue(format!("awaited-{n}"))).collect();
+        let mut watched = Queues::new();
+        for number in 0..10_000 {
+            let is_awaited = |queue: &QueueName| awaited.contains(queue);
+            add(&mut watched, &awaited[number % 100], is_awaited);
+            assert!(add(&mut watched, &queue(format!("invented-{number}")), is_awaited));
+        }
+        assert!(watched.len() <= 2 * 128, "{} are watched", watched.len());
+        assert!(awaited.iter().all(|queue| watched.contains(queue)));
+        assert!(!add(&mut watched, &awaited[0], |_| true));
     }
 }

@@ -132,12 +132,19 @@ impl WakeupHub {
 
 /// The waiting workers, by queue.
 #[derive(Debug, Default)]
-struct Subscribers(Mutex<HashMap<QueueName, Vec<Weak<Notify>>>>);
+struct Subscribers(Mutex<ByQueue>);
+
+type ByQueue = HashMap<QueueName, Vec<Weak<Notify>>>;
 
 impl Subscribers {
     fn add(&self, queues: &[QueueName]) -> Wakeup {
         let wakeup = Wakeup::default();
         let mut by_queue = self.by_queue();
+        // Callers may invent names for ever, but nobody waits for the most of these any more. The
+        // map grows only when it is full: then each entry has paid for this look at it.
+        if by_queue.len() + queues.len() > by_queue.capacity() {
+            by_queue.retain(|_, subscribers| is_awaited(subscribers));
+        }
         for queue in queues {
             let subscribers = by_queue.entry(queue.clone()).or_default();
             subscribers.retain(|subscriber| subscriber.strong_count() > 0);
@@ -153,9 +160,7 @@ impl Subscribers {
     }
 
     fn has(&self, queue: &QueueName) -> bool {
-        let by_queue = self.by_queue();
-        let mut subscribers = by_queue.get(queue).into_iter().flatten();
-        subscribers.any(|subscriber| subscriber.strong_count() > 0)
+        self.by_queue().get(queue).is_some_and(|subscribers| is_awaited(subscribers))
     }
 
     fn ring_all(&self) {
@@ -164,14 +169,34 @@ impl Subscribers {
         subscribers.filter_map(Weak::upgrade).for_each(|notify| notify.notify_one());
     }
 
-    fn by_queue(&self) -> MutexGuard<'_, HashMap<QueueName, Vec<Weak<Notify>>>> {
+    fn by_queue(&self) -> MutexGuard<'_, ByQueue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn is_awaited(subscribers: &[Weak<Notify>]) -> bool {
+    subscribers.iter().any(|subscriber| subscriber.strong_count() > 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Guard: names that nobody waits for are forgotten before the map grows.
+    #[test]
+    fn s6_queues_that_nobody_waits_for_any_more_take_no_memory() {
+        let hub = WakeupHub::default();
+        let awaited = QueueName::new("awaited").unwrap();
+        let wakeup = hub.subscribe(std::slice::from_ref(&awaited));
+        for number in 0..10_000 {
+            let _ = hub.subscribe(&[QueueName::new(format!("invented-{number}")).unwrap()]);
+        }
+        let kept = hub.work.by_queue().len();
+        assert!(kept < 100, "{kept} names are kept");
+        assert!(hub.is_awaited(&awaited));
+        drop(wakeup);
+        assert!(!hub.is_awaited(&awaited));
+    }
 
     #[test]
     fn r13_12_a_process_rests_as_long_as_any_of_its_workers_does() {
