@@ -98,6 +98,7 @@ pub const STORE_RULES: &[(&str, &str)] = &[
     ("R13.3", WORKER),
     ("R13.4", WORKER),
     ("R13.5", WORKER),
+    ("R13.12", WORKER),
 ];
 
 #[cfg(test)]
