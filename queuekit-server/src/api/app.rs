@@ -244,15 +244,12 @@ mod tests {
     use queuekit::memory::{MemoryStore, Operation, When};
 
     use super::*;
-    use crate::config::{HttpFlags, Sources};
+    use crate::api::test_app::app_of;
 
     #[tokio::test]
     async fn s6_whether_the_store_is_ready_is_asked_once_a_second() {
         let store = Arc::new(MemoryStore::new());
-        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        let client = Client::new(Arc::clone(&store));
-        let limits = LiveLimits::new(&options.limits);
-        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let app = app_of(Client::new(Arc::clone(&store)));
         store.faults().fail(Operation::Inspect, 1, When::Before);
         let asked = futures_util::future::join_all((0..100).map(|_| app.why_not_ready())).await;
         assert!(asked.iter().all(Option::is_some), "only the first question fails");

@@ -179,42 +179,15 @@ async fn all_queues(app: &App, caller: &Caller) -> Result<Vec<QueueName>, Proble
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::Ordering;
 
+    use queuekit::JobDraft;
     use queuekit::memory::MemoryStore;
     use queuekit::store::{Backend, BackendExt, DeadLetter};
-    use queuekit::{Client, JobDraft};
-    use queuekit_conformance::{Layer, Wrapped};
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::config::{HttpFlags, Sources};
+    use crate::api::test_app::app_counting;
     use crate::web::auth::tests::caller_for_kind;
-    use crate::web::limits::LiveLimits;
-
-    /// Counts how often groups are read.
-    #[derive(Debug)]
-    struct Counting {
-        inner: Arc<dyn Backend>,
-        reads: Arc<AtomicUsize>,
-    }
-
-    #[queuekit::store::async_trait]
-    impl Layer for Counting {
-        fn inner(&self) -> &Arc<dyn Backend> {
-            &self.inner
-        }
-
-        async fn list_error_groups(
-            &self,
-            queues: &[QueueName],
-            limit: PageSize,
-        ) -> queuekit::Result<Vec<ErrorGroup>> {
-            self.reads.fetch_add(1, Ordering::Relaxed);
-            let errors = self.inner.capabilities().errors.expect("memory has error groups");
-            errors.list_error_groups(queues, limit).await
-        }
-    }
 
     async fn dies(store: &Arc<dyn Backend>, queue: usize, kind: &str) {
         let job = JobDraft::new(kind, "").queue(format!("q{queue:02}")).build().unwrap();
@@ -225,12 +198,7 @@ mod tests {
     #[tokio::test]
     async fn s6_a_key_for_few_kinds_has_the_store_asked_few_times_for_their_errors() {
         let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
-        let reads = Arc::new(AtomicUsize::new(0));
-        let store = Counting { inner: Arc::clone(&inner), reads: Arc::clone(&reads) };
-        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        let limits = LiveLimits::new(&options.limits);
-        let client = Client::new(Wrapped(store));
-        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let (app, reads) = app_counting("list_error_groups", &inner);
         let caller = caller_for_kind("rare", Scope::Read);
         let queues = || (0..QUEUES).map(|queue| QueueName::new(format!("q{queue:02}")).unwrap());
         let is_seen = |group: &ErrorGroup| caller.sees_kind(group.key.kind.as_str());
@@ -247,6 +215,7 @@ mod tests {
             let of: Vec<&str> = found.iter().map(|group| group.queue.as_str()).collect();
             assert_eq!(of, ["q99"]);
             assert_eq!(reads.swap(0, Ordering::Relaxed), most, "reads of the store");
+            assert_eq!(caller.spend(1).is_err(), most > 1, "each read after the first counts");
         }
     }
 }

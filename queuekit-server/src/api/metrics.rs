@@ -156,17 +156,12 @@ mod tests {
     use queuekit::memory::{MemoryStore, Operation, When};
     use queuekit::queues::QueueSettings;
     use queuekit::{Client, QueueName, Timestamp};
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::config::{HttpFlags, Sources};
-    use crate::web::limits::LiveLimits;
+    use crate::api::test_app::app_of;
 
     fn app(store: &Arc<MemoryStore>) -> App {
-        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        let limits = LiveLimits::new(&options.limits);
-        let client = Client::new(Arc::clone(store));
-        App::new(client, options.keys, limits, CancellationToken::new())
+        app_of(Client::new(Arc::clone(store)))
     }
 
     async fn scrape(app: &App) -> String {

@@ -24,6 +24,8 @@ mod scale;
 mod schedules;
 mod stream;
 mod subscriptions;
+#[cfg(test)]
+mod test_app;
 mod trace_context;
 mod unknown_params;
 mod work;

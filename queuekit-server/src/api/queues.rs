@@ -241,42 +241,15 @@ fn admit(caller: &Caller, name: &QueueName) -> Result<(), Problem> {
 mod tests {
     use std::sync::Arc;
 
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::Ordering;
 
     use queuekit::memory::{MemoryStore, Operation, When};
-    use queuekit::queues::QueuePage;
     use queuekit::store::Backend;
     use queuekit::{Client, JobDraft};
-    use queuekit_conformance::{Layer, Wrapped};
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::config::{HttpFlags, Sources};
+    use crate::api::test_app::{app_counting, app_of};
     use crate::web::auth::tests::caller_for;
-    use crate::web::limits::LiveLimits;
-
-    /// Counts the pages that are read.
-    #[derive(Debug)]
-    struct Counting {
-        inner: Arc<dyn Backend>,
-        pages: Arc<AtomicUsize>,
-    }
-
-    #[queuekit::store::async_trait]
-    impl Layer for Counting {
-        fn inner(&self) -> &Arc<dyn Backend> {
-            &self.inner
-        }
-
-        async fn list_queues(
-            &self,
-            after: Option<&QueueName>,
-            limit: PageSize,
-        ) -> queuekit::Result<QueuePage> {
-            self.pages.fetch_add(1, Ordering::Relaxed);
-            self.inner.list_queues(after, limit).await
-        }
-    }
 
     #[tokio::test]
     async fn s6_a_key_for_few_of_many_queues_has_the_store_asked_few_times() {
@@ -286,12 +259,7 @@ mod tests {
             let name = QueueName::new(format!("q{queue:04}.{}", queue % 1000)).unwrap();
             admin.configure(&name, &QueuePatch::default()).await.unwrap();
         }
-        let pages = Arc::new(AtomicUsize::new(0));
-        let store = Counting { inner: Arc::clone(&inner), pages: Arc::clone(&pages) };
-        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        let limits = LiveLimits::new(&options.limits);
-        let client = Client::new(Wrapped(store));
-        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let (app, pages) = app_counting("list_queues", &inner);
         let caller = caller_for("*.999", Scope::Read);
         let one = PageSize::new(1).unwrap();
         let mut found = Vec::new();
@@ -305,6 +273,7 @@ mod tests {
                 break;
             }
         }
+        assert!(caller.spend(1).is_err(), "each page after the first counts");
         assert_eq!(
             found.iter().map(QueueName::as_str).collect::<Vec<_>>(),
             ["q0999.999", "q1999.999", "q2999.999"]
@@ -314,11 +283,9 @@ mod tests {
     #[tokio::test]
     async fn s6_who_asks_for_one_queue_has_no_others_looked_at() {
         let store = Arc::new(MemoryStore::new());
-        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        let limits = LiveLimits::new(&options.limits);
         let client = Client::new(Arc::clone(&store));
         client.enqueue(JobDraft::new("t", "null").queue("own")).await.unwrap();
-        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let app = app_of(client);
         store.faults().fail(Operation::ListQueues, 1, When::Before);
         let get = async |name: &str| {
             let name = Named(QueueName::new(name).unwrap());

@@ -172,18 +172,13 @@ mod tests {
 
     use queuekit::memory::{MemoryStore, Operation, When};
     use queuekit::{Client, JobDraft};
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::config::{HttpFlags, Sources};
+    use crate::api::test_app::app_with;
     use crate::web::auth::tests::caller_of;
-    use crate::web::limits::LiveLimits;
 
     fn app(store: &Arc<MemoryStore>) -> App {
-        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        options.limits.queues_of_key = 1;
-        let limits = LiveLimits::new(&options.limits);
-        App::new(Client::new(Arc::clone(store)), options.keys, limits, CancellationToken::new())
+        app_with(Client::new(Arc::clone(store)), |limits| limits.queues_of_key = 1)
     }
 
     async fn admit(app: &App, name: &str) -> Result<Option<QuotaCharge<QueueName>>, &'static str> {

@@ -205,20 +205,16 @@ impl io::Write for Hashing {
 mod tests {
     use queuekit::memory::MemoryStore;
     use queuekit::{Client, JobDraft};
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::config::{HttpFlags, Sources};
+    use crate::api::test_app::app_of;
     use crate::web::auth::tests::caller_for;
-    use crate::web::limits::LiveLimits;
 
     #[tokio::test(start_paused = true)]
     async fn s6_a_stream_reads_its_job_only_with_memory_and_keeps_that_until_it_is_sent() {
         let client = Client::new(MemoryStore::new());
         let id = client.enqueue(JobDraft::new("t", "1")).await.unwrap();
-        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        let limits = LiveLimits::new(&options.limits);
-        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let app = app_of(client);
         let caller = caller_for("*", Scope::Read);
         let place = app.watch(&caller).unwrap_or_else(|problem| panic!("{}", problem.kind()));
         let mut watch = Watch::new(&app, caller.clone(), Some(id), place);

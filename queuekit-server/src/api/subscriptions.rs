@@ -303,12 +303,10 @@ mod tests {
     use queuekit::store::{Backend, Bytes};
     use queuekit_conformance::{Layer, Wrapped};
     use tokio::sync::Semaphore;
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::config::{HttpFlags, Sources};
+    use crate::api::test_app::app_with;
     use crate::web::auth::tests::caller_of;
-    use crate::web::limits::LiveLimits;
 
     /// The answer to the second change of subscriptions comes when a permit is there.
     #[derive(Debug)]
@@ -348,11 +346,8 @@ mod tests {
             changes: std::sync::atomic::AtomicUsize::new(0),
             gate: Arc::clone(&gate),
         };
-        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        options.limits.subscriptions_of_key = 1;
-        let limits = LiveLimits::new(&options.limits);
         let client = Client::new(Wrapped(store));
-        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let app = app_with(client, |limits| limits.subscriptions_of_key = 1);
         let put_it = async |name: &'static str| {
             let wants = SubscriptionDraft::new(name, "*").build().unwrap();
             put(app.clone(), &caller_of("a", 1), wants, false)

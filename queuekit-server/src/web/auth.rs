@@ -282,17 +282,19 @@ pub(crate) mod tests {
         holder(key)
     }
 
-    /// The holder of a new key for queues of these names.
+    /// The holder of a new key for queues of these names, and for 5 requests per second.
     pub(crate) fn caller_for(queues: &str, scope: Scope) -> Caller {
         let mut key = NewKey::draw("k", vec![scope]).unwrap();
         key.entry.queues = vec![queues.parse().unwrap()];
+        key.entry.per_second = NonZeroU32::new(5);
         holder(key)
     }
 
-    /// The holder of a new key for jobs of this kind.
+    /// The holder of a new key for jobs of this kind, and for 5 requests per second.
     pub(crate) fn caller_for_kind(kind: &str, scope: Scope) -> Caller {
         let mut key = NewKey::draw("k", vec![scope]).unwrap();
         key.entry.kinds = vec![kind.parse().unwrap()];
+        key.entry.per_second = NonZeroU32::new(5);
         holder(key)
     }
 

@@ -150,11 +150,9 @@ mod tests {
     use queuekit::memory::MemoryStore;
     use queuekit::store::{Backend, Page};
     use queuekit_conformance::{Layer, Wrapped};
-    use tokio_util::sync::CancellationToken;
 
     use super::*;
-    use crate::config::{HttpFlags, Sources};
-    use crate::web::limits::LiveLimits;
+    use crate::api::test_app::app_of;
 
     /// Counts the listings in progress, and the most of them.
     #[derive(Debug)]
@@ -187,10 +185,7 @@ mod tests {
         let most = Arc::new(AtomicUsize::new(0));
         let inner = Arc::new(MemoryStore::new());
         let store = Counting { inner, now: AtomicUsize::new(0), most: Arc::clone(&most) };
-        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        let limits = LiveLimits::new(&options.limits);
-        let client = Client::new(Wrapped(store));
-        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let app = app_of(Client::new(Wrapped(store)));
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         for (filter, expected) in [
             (JobFilter::default().payload("a:1"), cores.div_ceil(2)),

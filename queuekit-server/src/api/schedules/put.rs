@@ -83,15 +83,13 @@ mod tests {
     use queuekit::{Client, JobDraft};
     use queuekit_conformance::{Layer, Wrapped};
     use tokio::sync::Semaphore;
-    use tokio_util::sync::CancellationToken;
 
     use super::super::{delete_schedule, pause_schedule, run_schedule};
     use super::*;
     use crate::api::params::Named;
-    use crate::config::{HttpFlags, Sources};
+    use crate::api::test_app::app_of;
     use crate::web::Scope;
     use crate::web::auth::tests::{caller_for, caller_of};
-    use crate::web::limits::LiveLimits;
 
     /// The first change waits for a permit before it is stored.
     #[derive(Debug)]
@@ -155,9 +153,7 @@ mod tests {
     }
 
     fn on(store: impl Layer) -> App {
-        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        let limits = LiveLimits::new(&options.limits);
-        App::new(Client::new(Wrapped(store)), options.keys, limits, CancellationToken::new())
+        app_of(Client::new(Wrapped(store)))
     }
 
     /// Guard: the row that a change replaces is checked, and not only one that was read before.

@@ -191,22 +191,20 @@ impl WorkerBody {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::Ordering;
     use std::time::Duration;
 
     use queuekit::Client;
     use queuekit::memory::MemoryStore;
     use queuekit::store::{Backend, LeaseTtl};
-    use queuekit::workers::{Served, WorkerPage};
+    use queuekit::workers::Served;
     use queuekit_conformance::{Layer, Wrapped};
     use tokio::sync::Semaphore;
-    use tokio_util::sync::CancellationToken;
 
     use super::super::beat::announce;
     use super::*;
-    use crate::config::{HttpFlags, Sources};
+    use crate::api::test_app::{app_counting, app_with};
     use crate::web::auth::tests::{caller_for, caller_of};
-    use crate::web::limits::LiveLimits;
 
     /// The answer to a removal comes when a permit is there.
     #[derive(Debug)]
@@ -229,31 +227,7 @@ mod tests {
         }
     }
 
-    /// Counts the pages that are read.
-    #[derive(Debug)]
-    struct Counting {
-        inner: Arc<dyn Backend>,
-        pages: Arc<AtomicUsize>,
-    }
-
-    #[queuekit::store::async_trait]
-    impl Layer for Counting {
-        fn inner(&self) -> &Arc<dyn Backend> {
-            &self.inner
-        }
-
-        async fn list_workers(
-            &self,
-            after: Option<&WorkerId>,
-            limit: PageSize,
-        ) -> queuekit::Result<WorkerPage> {
-            self.pages.fetch_add(1, Ordering::Relaxed);
-            let leases = self.inner.capabilities().leases.expect("memory has leases");
-            leases.list_workers(after, limit).await
-        }
-    }
-
-    /// Guard: pages double while nothing is found.
+    /// Guard: pages double while nothing is found, and count.
     #[tokio::test]
     async fn s6_a_key_for_few_of_many_workers_has_the_store_asked_few_times() {
         let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
@@ -267,18 +241,14 @@ mod tests {
                 .await
                 .unwrap();
         }
-        let pages = Arc::new(AtomicUsize::new(0));
-        let store = Counting { inner: Arc::clone(&inner), pages: Arc::clone(&pages) };
-        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        let limits = LiveLimits::new(&options.limits);
-        let client = Client::new(Wrapped(store));
-        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let (app, pages) = app_counting("list_workers", &inner);
         let caller = caller_for("own", Scope::Read);
         let one = PageSize::new(1).unwrap();
         let page = page_of_workers(&app, &caller, None, one).await.unwrap();
         assert_eq!(page.workers.iter().map(|worker| &*worker.id).collect::<Vec<_>>(), ["w0999"]);
         let asked = pages.load(Ordering::Relaxed);
         assert!(asked <= 11, "{asked} times for one worker");
+        assert!(caller.spend(1).is_err(), "each page after the first counts");
     }
 
     async fn settle() {
@@ -291,11 +261,7 @@ mod tests {
     async fn s6_a_worker_that_beats_while_it_is_removed_counts() {
         let gate = Arc::new(Semaphore::new(0));
         let store = SlowAnswer { inner: Arc::new(MemoryStore::new()), gate: Arc::clone(&gate) };
-        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
-        options.limits.workers_of_key = 1;
-        let limits = LiveLimits::new(&options.limits);
-        let client = Client::new(Wrapped(store));
-        let app = App::new(client, options.keys, limits, CancellationToken::new());
+        let app = app_with(Client::new(Wrapped(store)), |limits| limits.workers_of_key = 1);
         let caller = caller_of("a", 1000);
         let id = |name: &str| WorkerId::new(name).unwrap();
         let beat = async |name: &str| {

@@ -1,0 +1,56 @@
+//! What unit tests of routes begin with: an [`App`], and a store whose calls are counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use queuekit::Client;
+use queuekit::store::Backend;
+use queuekit_conformance::{Layer, Wrapped};
+use tokio_util::sync::CancellationToken;
+
+use super::app::App;
+use crate::config::{HttpFlags, Sources};
+use crate::web::HttpLimits;
+use crate::web::limits::LiveLimits;
+
+/// With the default settings.
+pub(crate) fn app_of(client: Client) -> App {
+    app_with(client, |_| {})
+}
+
+/// With other limits.
+pub(crate) fn app_with(client: Client, change: impl FnOnce(&mut HttpLimits)) -> App {
+    let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+    change(&mut options.limits);
+    let limits = LiveLimits::new(&options.limits);
+    App::new(client, options.keys, limits, CancellationToken::new())
+}
+
+/// Over a store of which this operation is counted.
+pub(crate) fn app_counting(
+    operation: &'static str,
+    store: &Arc<dyn Backend>,
+) -> (App, Arc<AtomicUsize>) {
+    let calls = Arc::<AtomicUsize>::default();
+    let counted = Counted { inner: Arc::clone(store), operation, calls: Arc::clone(&calls) };
+    (app_of(Client::new(Wrapped(counted))), calls)
+}
+
+#[derive(Debug)]
+struct Counted {
+    inner: Arc<dyn Backend>,
+    operation: &'static str,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Layer for Counted {
+    fn inner(&self) -> &Arc<dyn Backend> {
+        &self.inner
+    }
+
+    fn called(&self, operation: &'static str) {
+        if operation == self.operation {
+            self.calls.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
