@@ -130,7 +130,7 @@ impl Notices {
                     tracing::debug!(%error, "notifications from Postgres were interrupted");
                 }
                 if heard.is_listening.swap(false, Ordering::AcqRel) {
-                    // Who rests has to look by itself from now on.
+                    // A resting worker is not woken any more: from now on it has to look by itself.
                     wakeups.ring_all();
                 }
                 sleep(retry::reconnect_delay(failures, retry::chance())).await;

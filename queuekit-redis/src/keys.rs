@@ -10,8 +10,8 @@ use crate::layout::{HISTORY, JOBS, LOG, QUEUE, SCHEDULES, WORKERS};
 /// Queues of events share a slot, so that one script reaches all of them.
 const EVENTS: &str = "event.";
 
-/// Of how many queues the names of keys are kept: at most 7 KB of names for each. Callers may
-/// invent queues for ever.
+/// For how many queues the names of their keys are kept, up to 7 KB for each. The number is bounded
+/// because callers can invent queue names without end.
 const QUEUES: usize = 4096;
 
 /// The keys of a queue.
@@ -42,7 +42,7 @@ impl Keyspace {
         let tag = if name.starts_with(EVENTS) { "events" } else { name };
         let key = |part: &&str| format!("{}:{{{tag}}}:{name}:{part}", self.prefix);
         let keys: QueueKeys = QUEUE.parts.iter().map(key).collect();
-        // To make names again costs less than to know which of them are used.
+        // Making the names again is cheaper than tracking which of them are in use.
         if queues.len() == QUEUES {
             queues.clear();
         }
@@ -136,9 +136,9 @@ impl Keyspace {
 mod tests {
     use super::*;
 
-    /// Guard: the names are of a bounded number of queues.
+    /// Guard: the bound on the queues whose names are kept.
     #[test]
-    fn s6_names_of_keys_are_kept_of_a_bounded_number_of_queues() {
+    fn s6_names_of_keys_are_kept_for_a_bounded_number_of_queues() {
         let keyspace = Keyspace::new("qk");
         for number in 0..=2 * QUEUES {
             keyspace.of(&QueueName::new(format!("invented-{number}")).unwrap());

@@ -24,14 +24,17 @@ const RESTING_LOOK_S: u64 = 3600;
 /// Queues in further slots are polled.
 const SLOTS: usize = 32;
 
-/// How many queues a connection watches before it drops those that nobody waits for any more.
+/// How many queues a connection watches before it drops those that no worker waits for any more.
 const KEPT: usize = 64;
 
 type Queues = BTreeSet<QueueName>;
 
 /// The queues whose markers the store waits for, grouped by connection.
 #[derive(Debug, Default)]
-pub(crate) struct Marker(Mutex<HashMap<Option<u16>, Group>>);
+pub(crate) struct Marker(Mutex<Groups>);
+
+/// By slot; a store that is no Cluster has one group.
+type Groups = HashMap<Option<u16>, Group>;
 
 /// The queues of a connection.
 #[derive(Debug)]
@@ -49,8 +52,7 @@ impl Marker {
         for queue in queues {
             let group = shared.topology.group_of(&shared.keyspace.marker(queue));
             if !groups.contains_key(&group) && groups.len() == SLOTS {
-                // The tasks of those that are removed end with their senders.
-                groups.retain(|_, group| group.watched.borrow().iter().any(is_awaited));
+                remove_unawaited(&mut groups, is_awaited);
             }
             if let Some(Group { watched, .. }) = groups.get(&group) {
                 watched.send_if_modified(|watched| add(watched, queue, is_awaited));
@@ -75,8 +77,14 @@ impl Marker {
     }
 }
 
-/// Whether the set has changed. Before its size is a further power of two, it loses the queues that
-/// nobody waits for any more: callers may invent names for ever.
+/// Removes the groups without a queue that a worker waits for, so that others get their slots. The
+/// task of a removed group ends, because its sender is gone.
+fn remove_unawaited(groups: &mut Groups, is_awaited: impl Fn(&QueueName) -> bool) {
+    groups.retain(|_, group| group.watched.borrow().iter().any(&is_awaited));
+}
+
+/// Adds a queue, and returns whether the set has changed. Whenever the set would double, it first
+/// drops the queues that no worker waits for any more: callers can invent names without end.
 fn add(watched: &mut Queues, queue: &QueueName, is_awaited: impl Fn(&QueueName) -> bool) -> bool {
     if watched.contains(queue) {
         return false;
@@ -87,7 +95,7 @@ fn add(watched: &mut Queues, queue: &QueueName, is_awaited: impl Fn(&QueueName) 
     watched.insert(queue.clone())
 }
 
-/// Runs until the store is dropped, or the queues of this connection are.
+/// Runs until the store or the group is dropped.
 async fn wait(
     shared: Weak<Shared>,
     mut watched: watch::Receiver<Queues>,
@@ -111,7 +119,7 @@ async fn wait(
                 see(watched.borrow_and_update().clone());
                 let ended = look(&shared, connection, &mut watched).await;
                 see(Queues::new());
-                // Who rests has to look by itself from now on.
+                // A resting worker is not woken any more: from now on it has to look by itself.
                 if let (Err(_), Some(shared)) = (&ended, shared.upgrade()) {
                     shared.wakeups.ring_all();
                 }
@@ -194,10 +202,25 @@ async fn look(
 mod tests {
     use super::*;
 
-    /// Guard: names that nobody waits for are dropped before the set doubles.
+    fn queue(name: String) -> QueueName {
+        QueueName::new(name).unwrap()
+    }
+
+    /// Guard: groups without an awaited queue give up their slots.
+    #[test]
+    fn s6_invented_queues_keep_no_connection_from_others() {
+        let mut groups = Groups::new();
+        for slot in 0..3 {
+            let (watched, _) = watch::channel(Queues::from([queue(format!("q{slot}"))]));
+            groups.insert(Some(slot), Group { watched, seen: Arc::default() });
+        }
+        remove_unawaited(&mut groups, |queue| queue.as_str() == "q1");
+        assert_eq!(groups.into_keys().collect::<Vec<_>>(), [Some(1)]);
+    }
+
+    /// Guard: queues that no worker waits for are dropped before the set doubles.
     #[test]
     fn s6_queues_that_nobody_waits_for_any_more_are_not_watched() {
-        let queue = |name: String| QueueName::new(name).unwrap();
         let awaited: Vec<QueueName> = (0..100).map(|n| queue(format!("awaited-{n}"))).collect();
         let mut watched = Queues::new();
         for number in 0..10_000 {

@@ -140,8 +140,8 @@ impl Subscribers {
     fn add(&self, queues: &[QueueName]) -> Wakeup {
         let wakeup = Wakeup::default();
         let mut by_queue = self.by_queue();
-        // Callers may invent names for ever, but nobody waits for the most of these any more. The
-        // map grows only when it is full: then each entry has paid for this look at it.
+        // Callers can invent names without end, and stop waiting for them. The entries are checked
+        // only when the map would grow, so that a call pays for few of them on average.
         if by_queue.len() + queues.len() > by_queue.capacity() {
             by_queue.retain(|_, subscribers| is_awaited(subscribers));
         }
