@@ -92,7 +92,8 @@ fn take_guards_out(steps: &Steps, name: &str, args: &str, options: mutants::Opti
     outcome
 }
 
-/// What the build of the tests has not linted: programs, benchmarks, and what features hide.
+/// Lints what the build of the tests does not: programs, benchmarks, and code that other features
+/// hide.
 fn lint(workspace: &Workspace, steps: &Steps, nightly: bool) -> Result<()> {
     let programs = "clippy --workspace --bins --bench * --all-features -- -D warnings";
     // The facade brings every library in; each by itself repeats that.

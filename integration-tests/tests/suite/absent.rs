@@ -1,4 +1,4 @@
-//! A harness whose server is not here: its cases are skipped, with its reason.
+//! A harness whose server is not installed: its cases are skipped, with its reason.
 
 use std::sync::Arc;
 

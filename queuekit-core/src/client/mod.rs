@@ -158,6 +158,10 @@ impl Client {
 
     /// Stores events in one atomic call when awaited, with an outcome per event:
     /// `client.emit_all(events).await?.ids()?` fails if an event was refused.
+    ///
+    /// # Errors
+    /// When awaited: `Invalid`, naming the event and the field that breaks its limit;
+    /// `Unsupported` if the store keeps no events; `Unavailable`, `Indeterminate`, `Closed`.
     pub fn emit_all<D: Into<EventDraft>>(
         &self,
         events: impl IntoIterator<Item = D>,

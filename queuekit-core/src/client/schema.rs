@@ -6,7 +6,17 @@ use crate::error::Result;
 
 /// The versions of a store's schema; from [`Client::schema`](super::Client::schema).
 ///
-/// `queuekit::connect` migrates by itself; this is for programs that must not.
+/// `queuekit::connect` migrates on its own and, with `migrate=off` in the URL, refuses an older
+/// schema. A program that decides when to migrate opens the store with `connect_unchecked`:
+///
+/// ```no_run
+/// # async fn migrate() -> queuekit::Result<()> {
+/// let client = queuekit::connect_unchecked("postgres://localhost/app").await?;
+/// let status = client.schema().migrate().await?;
+/// println!("the schema has version {}", status.stored);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Schema<'a> {
     backend: &'a dyn Backend,

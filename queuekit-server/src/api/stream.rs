@@ -226,7 +226,7 @@ mod tests {
         let held = fill(4).await;
         assert!(held.iter().all(Result::is_ok));
         watch.look_at_job(id).await;
-        assert!(watch.waiting.is_none(), "it is told later");
+        assert!(watch.waiting.is_none(), "the change is reported later");
         drop(held);
         watch.look_at_job(id).await;
         assert!(watch.waiting.is_some());

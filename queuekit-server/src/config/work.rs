@@ -43,11 +43,8 @@ impl FromStr for Switch {
     type Err = &'static str;
 
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
-        match text {
-            "on" => Ok(Self::On),
-            "off" => Ok(Self::Off),
-            _ => Err("it must be on or off"),
-        }
+        // The words are those of the flag.
+        <Self as ValueEnum>::from_str(text, false).map_err(|_| "it must be on or off")
     }
 }
 

@@ -239,8 +239,8 @@ impl Pump {
         }
         self.shared.store_error(&error);
         self.fetcher.failed(&error, Some(request.nonce));
-        // A worker that serves keeps trying, because an operator may repair the store. This one has
-        // a caller who waits for its end.
+        // A worker that serves keeps trying, because an operator may repair the store. With
+        // `until_idle`, the caller waits for the worker to end, and has to get the error.
         if self.until_idle && !error.is_retryable() {
             self.fault = Some(error);
             self.shared.phases().advance(Phase::Forced);

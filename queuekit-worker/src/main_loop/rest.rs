@@ -45,6 +45,8 @@ impl Pump {
             () = tokio::time::sleep_until(until) => {}
         }
         drop(store);
+        // The worker has asked nothing meanwhile: its first calls after the rest have the time that
+        // they would have had before it.
         shared.vitals.store_answered();
         shared.rest.end();
         self.fetcher.look_now();

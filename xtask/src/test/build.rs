@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::steps::{Steps, failure};
 use crate::tools;
 
-/// How cargo compiles what is run.
+/// Builds with cargo, and counts the warnings.
 #[derive(Debug)]
 pub(crate) struct Build<'s> {
     steps: &'s Steps,
-    /// The compiler that lints what it compiles.
+    /// Clippy's compiler, if what is built is linted too.
     driver: Option<String>,
-    /// How many warnings there were so far.
+    /// The warnings of all builds so far.
     warnings: Cell<usize>,
 }
 
@@ -26,15 +26,16 @@ impl<'s> Build<'s> {
         Self { steps, driver: None, warnings: Cell::new(0) }
     }
 
-    /// With clippy's lints: what was linted while it was compiled need not be compiled once more
-    /// for them. No lint ends the build, so that a failed lint hides no failed test.
+    /// Compiles with clippy's compiler, so that the same code need not be checked a second time. A
+    /// lint never ends the build: [`lints`](Self::lints) reports it after the tests, so that it
+    /// hides no failed test.
     pub(crate) fn linting(steps: &'s Steps) -> Result<Self> {
         let remedy = "there is no clippy; `rustup component add clippy` installs it";
         let driver = tools::clippy_driver().ok_or_else(|| Error::failed(remedy))?;
         Ok(Self { driver: Some(driver), ..Self::new(steps) })
     }
 
-    /// What `command` has built, a command of cargo without `--message-format`.
+    /// Runs a build command of cargo, without `--message-format`, and returns what it has built.
     pub(crate) fn run(&self, name: &str, command: CommandLine) -> Result<Vec<Artifact>> {
         println!("\n==> {command}");
         let started = Instant::now();
@@ -43,7 +44,7 @@ impl<'s> Build<'s> {
         built.map_err(|what| failure(name, &what, &command))
     }
 
-    /// Whether what was built is free of warnings.
+    /// Fails if a build had a warning.
     pub(crate) fn lints(&self) -> Result<()> {
         let what = match self.warnings.get() {
             0 => return Ok(()),
@@ -53,7 +54,7 @@ impl<'s> Build<'s> {
         Err(failure("clippy", &what, &repeat.args(["--", "-D", "warnings"])))
     }
 
-    /// As `cargo clippy` starts the compiler.
+    /// Sets the variables that `cargo clippy` sets.
     fn by_driver(&self, command: CommandLine) -> CommandLine {
         let warn = "--cap-lints__CLIPPY_HACKERY__warn__CLIPPY_HACKERY__";
         match &self.driver {

@@ -10,7 +10,7 @@ pub(crate) struct Options {
     pub install: bool,
     /// What tests need and is not here fails the run, and is not skipped.
     pub complete: bool,
-    /// What is built is linted meanwhile.
+    /// Lints what is built.
     pub lint: bool,
     /// Only what can break by what has changed since this revision.
     pub changed: Option<String>,

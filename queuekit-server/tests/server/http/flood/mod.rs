@@ -62,7 +62,7 @@ fn flood(store: Store) {
             let hostile = Hostile { server: &server, done: &done, asked: &asked };
             scope.spawn(move || attack(&hostile));
         }
-        // Else a failure would wait for them for ever.
+        // Ends the attacks even if this thread panics: the scope waits for them.
         let _end = End(&done);
         let end = Instant::now() + duration();
         let mut rounds = Vec::new();
