@@ -29,3 +29,4 @@ pub(crate) mod sqlite;
 pub(crate) mod sqlite_crash_site;
 pub(crate) mod store_fixture;
 pub(crate) mod system;
+pub(crate) mod upgrade;

@@ -63,8 +63,8 @@ async fn r13_12_an_idle_worker_sends_postgres_no_statement() {
     }
 }
 
-/// R13.12: a worker that cannot be woken polls. Behind a pooler without `listen`, the store receives
-/// no notifications.
+/// R13.12: a worker that cannot be woken polls. Behind a pooler without `listen`, the store
+/// receives no notifications.
 /// Guard: a rest asks whether notifications are heard.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn r13_12_a_worker_that_is_not_notified_polls() {

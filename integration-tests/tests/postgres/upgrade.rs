@@ -8,6 +8,7 @@ use crate::common::postgres::of_schema;
 use crate::common::store_fixture::{
     Stage, all_jobs, assert_exact, client, complete, config, lease, url,
 };
+use crate::common::upgrade::{add_events, add_schedule};
 use queuekit_conformance::kit::{
     HOUR, build, carrying, consumer, deliveries_of, draft, keyed, request, unique,
 };
@@ -15,8 +16,8 @@ use queuekit_conformance::this_test;
 use queuekit_core::capability::{Admin, EventFilter, Leases, Migrations, Outbox, Report};
 use queuekit_core::queue::{Order, QueuePatch, Totals};
 use queuekit_core::{
-    Backend, BackendExt, Client, DeadLetter, EventDraft, Job, JobId, Lease, Nack, NackKind,
-    PageSize, Priority, Progress, QueueName, ScheduleDraft, State, SubscriptionDraft,
+    Backend, BackendExt, Client, DeadLetter, Job, JobId, Lease, Nack, NackKind, PageSize, Priority,
+    Progress, QueueName, State,
 };
 use queuekit_postgres::PostgresStore;
 
@@ -130,22 +131,6 @@ async fn fill(store: &PostgresStore) -> Lease {
     let _ = store.dead_letter(&[DeadLetter::of_job(ids[0], "dead_lettered")]).await.unwrap();
     let _ = store.cancel(&ids[1..]).await.unwrap();
     running
-}
-
-async fn add_schedule(store: &PostgresStore) {
-    let nightly = ScheduleDraft::cron("nightly", "30 2 * * *", draft());
-    let _ = Client::new(store.clone()).schedules().declare(nightly).await.unwrap();
-}
-
-/// Two events with their deliveries: one is completed, and one has its data only in the log.
-async fn add_events(store: &PostgresStore) {
-    let client = Client::new(store.clone());
-    let subscription = SubscriptionDraft::new("c", "*").build().unwrap();
-    let _ = client.consumers().declare(&subscription).await.unwrap();
-    client.emit(EventDraft::new("small", "{}")).await.unwrap();
-    let delivered = store.reserve(&request(deliveries_of("c"), 1)).await.unwrap().leases;
-    complete(store, delivered).await;
-    client.emit(EventDraft::new("large", "y".repeat(20_000))).await.unwrap();
 }
 
 /// What runs ends, what waits is served, and the dead come back.

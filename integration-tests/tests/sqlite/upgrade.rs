@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use crate::common::files::{File, assert_exact, complete, connection, figures, lease};
+use crate::common::upgrade::{add_events, add_schedule};
 use queuekit_conformance::kit::{
     HOUR, build, carrying, consumer, deliveries_of, draft, keyed, request, unique,
 };
 use queuekit_core::capability::{Admin, EventFilter, Leases, Migrations, Outbox, Report};
 use queuekit_core::{
-    Backend, Client, DeadLetter, EventDraft, Job, JobFilter, JobId, Lease, Nack, NackKind,
-    PageSize, Priority, Progress, QueueName, ScheduleDraft, State, SubscriptionDraft,
+    Backend, Client, DeadLetter, Job, JobFilter, JobId, Lease, Nack, NackKind, PageSize, Priority,
+    Progress, QueueName, State,
 };
 use queuekit_sqlite::{SqliteStore, rusqlite::Connection};
 
@@ -101,22 +102,6 @@ async fn fill(store: &SqliteStore) -> Lease {
     let _ = store.dead_letter(&[DeadLetter::of_job(ids[0], "dead_lettered")]).await.unwrap();
     let _ = store.cancel(&ids[1..]).await.unwrap();
     running
-}
-
-async fn add_schedule(store: &SqliteStore) {
-    let nightly = ScheduleDraft::cron("nightly", "30 2 * * *", draft());
-    let _ = Client::new(store.clone()).schedules().declare(nightly).await.unwrap();
-}
-
-/// Two events with their deliveries: one is completed, and one has its data only in the log.
-async fn add_events(store: &SqliteStore) {
-    let client = Client::new(store.clone());
-    let subscription = SubscriptionDraft::new("c", "*").build().unwrap();
-    let _ = client.consumers().declare(&subscription).await.unwrap();
-    client.emit(EventDraft::new("small", "{}")).await.unwrap();
-    let delivered = store.reserve(&request(deliveries_of("c"), 1)).await.unwrap().leases;
-    complete(store, delivered).await;
-    client.emit(EventDraft::new("large", "y".repeat(20_000))).await.unwrap();
 }
 
 /// The jobs without what this version did not store.
