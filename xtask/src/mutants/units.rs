@@ -33,15 +33,23 @@ pub(super) fn run(workspace: &Workspace) -> Result<()> {
     let mutants = cargo_mutants().args(["--shard", &shard, "--timeout", "300", "--output", &place]);
     // It fails where mutants survive; which of them may is decided here.
     let by_units = steps.run(&format!("mutants by unit tests, shard {shard}"), &mutants);
-    // Only those that survived. There is no baseline: it would look for the program in core.
-    let suites = ["--iterate", "--baseline", "skip", "--test-package", "queuekit-conformance"];
-    let suites = mutants.args(suites).args(["--", "--test", "memory"]);
-    let ended = match by_units {
-        Ok(()) => Ok(()),
-        Err(_) => steps.run(&format!("mutants by the suites, shard {shard}"), &suites),
+    let missed_by = |directory: &Path| {
+        fs::read_to_string(directory.join("mutants.out/missed.txt")).unwrap_or_default()
     };
-    let missed = fs::read_to_string(directory.join("mutants.out/missed.txt"));
-    let missed = missed.unwrap_or_default();
+    let missed = missed_by(&directory);
+    if missed.trim().is_empty() {
+        return by_units;
+    }
+    // There is no baseline: it would look for the program in core.
+    let by_suites = directory.join("by-suites");
+    let _ = fs::create_dir_all(&by_suites);
+    let place = by_suites.to_string_lossy();
+    let suites =
+        cargo_mutants().args(["--baseline", "skip", "--timeout", "300", "--output", &place]);
+    let suites = missed.lines().fold(suites, |line, name| line.args(["--re", &exactly(name)]));
+    let suites = suites.args(["--test-package", "queuekit-conformance", "--", "--test", "memory"]);
+    let ended = steps.run("mutants by the suites that unit tests missed", &suites);
+    let missed = missed_by(&by_suites);
     if missed.trim().is_empty() {
         return ended;
     }
@@ -73,6 +81,19 @@ fn shard(count: usize, head: &str) -> String {
     format!("{}/{shards}", number.unwrap_or_default() % shards)
 }
 
+/// A regular expression that matches only this name.
+fn exactly(name: &str) -> String {
+    let mut pattern = "^".to_owned();
+    for letter in name.chars() {
+        if r"\.+*?()|[]{}^$".contains(letter) {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('$');
+    pattern
+}
+
 /// The survivors without a reason. Lines and columns move with every edit: they are left out of
 /// the comparison.
 fn unlisted<'m>(missed: &'m str, listed: &str) -> Vec<&'m str> {
@@ -102,6 +123,14 @@ mod tests {
         assert_eq!(unlisted(missed, listed), ["src/b.rs:1:1: replace g with ()"]);
         let without_reason = "src/b.rs:1:1: replace g with ()\n";
         assert_eq!(unlisted(missed, without_reason).len(), 2);
+    }
+
+    #[test]
+    fn a_mutant_is_named_exactly() {
+        let name = "a/b.rs:1:2: replace <impl A for B<T>>::c -> Vec<u8> with vec![0] in (x)?";
+        let pattern =
+            r"^a/b\.rs:1:2: replace <impl A for B<T>>::c -> Vec<u8> with vec!\[0\] in \(x\)\?$";
+        assert_eq!(exactly(name), pattern);
     }
 
     #[test]
