@@ -247,10 +247,10 @@ impl Shared {
     }
 
     async fn masters_until(&self, deadline: Instant) -> Result<Vec<Arc<Node>>> {
-        let mut tries = 0;
+        let (mut tries, mut last) = (0, None);
         loop {
             let Ok(answer) = timeout_at(deadline, self.topology.masters()).await else {
-                return Err(timed_out(Call::Read, false));
+                return Err(last.unwrap_or_else(|| timed_out(Call::Read, false)));
             };
             let wait = retry::reconnect_delay(tries, retry::chance());
             match answer {
@@ -260,7 +260,7 @@ impl Shared {
                 {
                     return Err(failure.error);
                 }
-                Err(_) => {}
+                Err(failure) => last = Some(failure.error),
             }
             tries += 1;
             sleep(wait).await;
