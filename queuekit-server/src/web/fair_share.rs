@@ -82,22 +82,32 @@ impl FairShare {
         self.all.take(many).ok_or_else(|| Problem::overloaded(self.what))
     }
 
-    /// The same, but waits until places are free.
-    pub(crate) async fn wait_for(
+    /// Waits until places of the key's part are free.
+    ///
+    /// # Errors
+    /// 429 if none are for this long.
+    pub(crate) async fn wait_for_key(
         &self,
         caller: &Caller,
         many: u32,
         timeout: Duration,
-    ) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit), Problem> {
-        let own = match self.of(caller) {
-            Some(own) => match within(timeout, own.wait_for(many)).await {
-                Some(own) => Some(own),
-                None => return Err(self.key_exhausted(caller)),
-            },
-            None => None,
-        };
+    ) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+        let Some(own) = self.of(caller) else { return Ok(None) };
+        let own = within(timeout, own.wait_for(many)).await;
+        own.map(Some).ok_or_else(|| self.key_exhausted(caller))
+    }
+
+    /// Waits until places are free.
+    ///
+    /// # Errors
+    /// 503 if none are for this long.
+    pub(crate) async fn wait_for_shared(
+        &self,
+        many: u32,
+        timeout: Duration,
+    ) -> Result<OwnedSemaphorePermit, Problem> {
         let all = within(timeout, self.all.wait_for(many)).await;
-        all.map(|all| (own, all)).ok_or_else(|| Problem::overloaded(self.what))
+        all.ok_or_else(|| Problem::overloaded(self.what))
     }
 
     /// `None` without a key: callers cannot be distinguished.

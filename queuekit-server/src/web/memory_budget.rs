@@ -16,6 +16,9 @@ use super::resizable_semaphore::ResizableSemaphore;
 const PIECE: usize = 1024;
 /// This fraction of the budget is reserved for calls that end or extend leases.
 const KEPT: usize = 8;
+/// Answers together get this fraction of the rest, so that bodies, which do not wait, find room
+/// beside any number of answers.
+const ANSWERS: usize = 2;
 /// How long to wait for others to give back memory.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
@@ -25,7 +28,9 @@ pub(crate) struct MemoryBudget {
     pieces: FairShare,
     /// Reserved for calls that end or extend leases: a full server must not make jobs run again.
     kept: ResizableSemaphore,
-    /// The most that one request may use.
+    /// What answers may use of the pieces.
+    answers: FairShare,
+    /// The most that one answer may use.
     most: AtomicUsize,
 }
 
@@ -33,7 +38,8 @@ impl MemoryBudget {
     /// Empty until it has a size.
     pub(crate) fn empty() -> Self {
         let pieces = FairShare::empty("bytes of requests and answers");
-        Self { pieces, kept: ResizableSemaphore::empty(), most: AtomicUsize::new(0) }
+        let answers = FairShare::empty("bytes of answers");
+        Self { pieces, kept: ResizableSemaphore::empty(), answers, most: AtomicUsize::new(0) }
     }
 
     /// A body of the largest size always fits if nothing else is in use.
@@ -42,9 +48,11 @@ impl MemoryBudget {
         // The rest must still have room for one body of the largest size.
         let kept = (all / KEPT).min(all.saturating_sub(body));
         let of_key = (all / KEY_PART).max(body);
+        let answers = (all - kept) / ANSWERS;
         self.pieces.resize(ShareSize { all: pieces(all - kept), of_key: pieces(of_key) });
+        self.answers.resize(ShareSize { all: pieces(answers), of_key: pieces(answers) });
         self.kept.resize(kept / PIECE);
-        self.most.store(of_key.min(all - kept), Ordering::Relaxed);
+        self.most.store(of_key.min(answers), Ordering::Relaxed);
     }
 }
 
@@ -57,6 +65,7 @@ pub(crate) struct RequestBudget {
     of_key: Option<OwnedSemaphorePermit>,
     of_all: Option<OwnedSemaphorePermit>,
     of_kept: Option<OwnedSemaphorePermit>,
+    of_answers: Option<OwnedSemaphorePermit>,
     held: usize,
 }
 
@@ -64,7 +73,16 @@ impl RequestBudget {
     /// Nothing yet. A call that settles leases may also use the reserved part.
     pub(crate) fn of(memory: &Arc<MemoryBudget>, caller: &Caller, settles: bool) -> Self {
         let (memory, caller) = (Arc::clone(memory), caller.clone());
-        Self { memory, caller, settles, of_key: None, of_all: None, of_kept: None, held: 0 }
+        Self {
+            memory,
+            caller,
+            settles,
+            of_key: None,
+            of_all: None,
+            of_kept: None,
+            of_answers: None,
+            held: 0,
+        }
     }
 
     /// Its size in bytes.
@@ -99,8 +117,8 @@ impl RequestBudget {
         Ok(())
     }
 
-    /// Grows to this size, or to the most that one request may use, and waits for others to give
-    /// back memory.
+    /// Grows to this size for an answer, or to the most that one answer may use, and waits for
+    /// others to give back memory.
     ///
     /// # Errors
     /// As for [`grow_to`](Self::grow_to), after a wait.
@@ -112,9 +130,13 @@ impl RequestBudget {
             return Ok(());
         }
         let many = u32::try_from(missing).unwrap_or(u32::MAX);
-        let (own, all) = self.memory.pieces.wait_for(&self.caller, many, WAIT_MAX).await?;
-        join(&mut self.of_key, own);
-        join(&mut self.of_all, Some(all));
+        let MemoryBudget { pieces, answers, .. } = &*self.memory;
+        let of_key = pieces.wait_for_key(&self.caller, many, WAIT_MAX).await?;
+        let of_answers = answers.wait_for_shared(many, WAIT_MAX).await?;
+        let of_all = pieces.wait_for_shared(many, WAIT_MAX).await?;
+        join(&mut self.of_key, of_key);
+        join(&mut self.of_answers, Some(of_answers));
+        join(&mut self.of_all, Some(of_all));
         self.held += missing;
         Ok(())
     }
@@ -126,6 +148,9 @@ impl RequestBudget {
         // The reserved part is not counted here, and is given back when it is dropped.
         if spare_of_all.is_some() {
             drop(self.of_key.as_mut().and_then(|held| held.split(spare)));
+            // A body is held beside the answer, and was not counted as one.
+            let of_answers = self.of_answers.as_mut();
+            drop(of_answers.and_then(|held| held.split(spare.min(held.num_permits()))));
             self.held -= spare;
         }
     }
@@ -186,6 +211,23 @@ mod tests {
         budgets[4].grow_to(7 * MIB).unwrap_err();
         drop(settling);
         budgets[4].grow_to(7 * MIB).unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_answers_leave_half_of_the_memory_to_bodies() {
+        let memory = memory();
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|id| caller(id));
+        let mut pages = [&a, &b].map(|caller| RequestBudget::of(&memory, caller, false));
+        pages[0].wait_for(8 * MIB).await.unwrap();
+        pages[1].wait_for(6 * MIB).await.unwrap();
+        let mut third = RequestBudget::of(&memory, &c, false);
+        assert_eq!(third.wait_for(MIB).await.unwrap_err().kind(), "overloaded");
+        let mut bodies = [&c, &d].map(|caller| RequestBudget::of(&memory, caller, false));
+        bodies[0].grow_to(8 * MIB).unwrap();
+        bodies[1].grow_to(6 * MIB).unwrap();
+        pages[0].shrink_to(7 * MIB);
+        drop(bodies);
+        third.wait_for(MIB).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]

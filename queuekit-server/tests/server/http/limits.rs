@@ -275,7 +275,7 @@ fn a_client_that_hangs_up_early_may_have_been_answered_but_loses_nothing() {
     }
     let again = json!({"kind": "t", "idempotency_key": "same"});
     let reply = server.ask("POST", "/v1/jobs").json(&again);
-    assert!([200, 201].contains(&reply.status));
+    assert!([200, 201].contains(&reply.status), "{} {}", reply.status, reply.text);
     let jobs = server.get("/v1/jobs").send().expect(200).value();
     assert_eq!(jobs["jobs"].as_array().unwrap().len(), 1);
 }
