@@ -13,6 +13,7 @@ mod beside;
 mod book;
 mod ci;
 mod command_line;
+mod cpu;
 mod error;
 mod examples;
 mod mutants;

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -5,9 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::command_line::CommandLine;
+use crate::cpu;
 use crate::error::{Error, Result};
 
-/// How often a step with a time limit is looked at.
+/// How often a running step is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Runs steps in the root of the workspace and remembers what came of them and how long they took.
@@ -56,7 +58,7 @@ impl Steps {
 
     /// Runs a command with its output going straight to the terminal.
     pub(crate) fn run(&self, name: &str, command: &CommandLine) -> Result<()> {
-        self.step(name, command, |mut child| child.wait().map(Some))
+        self.step(name, command, None)
     }
 
     /// Like [`Steps::run`], for a command that might never end: after `limit` it is killed.
@@ -66,7 +68,7 @@ impl Steps {
         name: &str,
         command: &CommandLine,
     ) -> Result<()> {
-        self.step(name, command, |child| wait_or_kill(child, limit))
+        self.step(name, command, Some(limit))
     }
 
     /// Runs a check that is part of this program; `repeat` is the command that does the same.
@@ -79,7 +81,7 @@ impl Steps {
         println!("\n==> {repeat}");
         let started = Instant::now();
         let outcome = check();
-        self.note(name, started, outcome.is_ok());
+        self.note(name, Spent::since(started), outcome.is_ok());
         outcome.map_err(|error| failure(name, &error.to_string(), repeat))
     }
 
@@ -99,16 +101,14 @@ impl Steps {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn step(
-        &self,
-        name: &str,
-        command: &CommandLine,
-        wait: impl FnOnce(Child) -> std::io::Result<Option<ExitStatus>>,
-    ) -> Result<()> {
+    fn step(&self, name: &str, command: &CommandLine, limit: Option<Duration>) -> Result<()> {
         println!("\n==> {command}");
         let started = Instant::now();
-        let ended = self.command(command).spawn().and_then(wait);
-        self.note(name, started, matches!(ended, Ok(Some(status)) if status.success()));
+        let (ended, spent) = match self.command(command).spawn() {
+            Ok(child) => wait_or_kill(child, started, limit),
+            Err(error) => (Err(error), Spent::since(started)),
+        };
+        self.note(name, spent, matches!(ended, Ok(Some(status)) if status.success()));
         match ended {
             Ok(Some(status)) if status.success() => Ok(()),
             Ok(Some(status)) => Err(failure(name, &status.to_string(), command)),
@@ -117,10 +117,34 @@ impl Steps {
         }
     }
 
-    pub(crate) fn note(&self, name: &str, started: Instant, passed: bool) {
+    pub(crate) fn note(&self, name: &str, spent: Spent, passed: bool) {
         let verdict = if passed { "ok    " } else { "FAILED" };
-        let seconds = started.elapsed().as_secs_f64();
-        self.lines().push(format!("{verdict} {seconds:8.1} s  {name}"));
+        self.lines().push(format!("{verdict} {spent}  {name}"));
+    }
+}
+
+/// What a step took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spent {
+    time: Duration,
+    /// Processor time of its process, and of those that it has waited for.
+    cpu: Option<Duration>,
+}
+
+impl Spent {
+    /// For a step that is no process.
+    pub(crate) fn since(started: Instant) -> Self {
+        Self { time: started.elapsed(), cpu: None }
+    }
+}
+
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.time.as_secs_f64();
+        match self.cpu {
+            Some(cpu) => write!(f, "{seconds:8.1} s {:8.1} s of CPU", cpu.as_secs_f64()),
+            None => write!(f, "{seconds:8.1} s                  "),
+        }
     }
 }
 
@@ -141,23 +165,25 @@ pub(crate) fn failure(name: &str, what: &str, repeat: &CommandLine) -> Error {
     ))
 }
 
-/// `None` when it had to be killed.
+/// Waits for a process that was started then. `None` when it had to be killed.
 pub(crate) fn wait_or_kill(
     mut child: Child,
-    limit: Duration,
-) -> std::io::Result<Option<ExitStatus>> {
-    let deadline = Instant::now() + limit;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+    started: Instant,
+    limit: Option<Duration>,
+) -> (std::io::Result<Option<ExitStatus>>, Spent) {
+    let mut cpu = None;
+    let ended = loop {
+        // Before the look, because nothing counts for a child that was waited for.
+        cpu = cpu::of_child(child.id()).or(cpu);
+        match child.try_wait() {
+            Ok(None) if limit.is_some_and(|limit| started.elapsed() >= limit) => {
+                break child.kill().and_then(|()| child.wait()).map(|_| None);
+            }
+            Ok(None) => thread::sleep(POLL_INTERVAL),
+            ended => break ended,
         }
-        if Instant::now() >= deadline {
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(POLL_INTERVAL);
-    }
+    };
+    (ended, Spent { cpu, ..Spent::since(started) })
 }
 
 #[cfg(test)]
@@ -203,6 +229,17 @@ mod tests {
         assert!(lines[0].starts_with("ok"));
         assert!(lines[1].starts_with("FAILED"));
         assert!(lines[2].contains("NOT CHECKED: licences"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_summary_has_the_processor_time_of_a_step() {
+        let steps = steps();
+        let spin = "i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done";
+        assert!(steps.run("spins", &CommandLine::new("sh").args(["-c", spin])).is_ok());
+        let line = steps.lines()[0].clone();
+        let spent = line.split_whitespace().nth(3).unwrap();
+        assert!(line.contains(" s of CPU  spins") && spent.parse::<f64>().unwrap() > 0.0, "{line}");
     }
 
     #[cfg(unix)]

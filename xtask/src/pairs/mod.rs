@@ -1,13 +1,13 @@
 //! Measures this version and an earlier one in turns, and fails if this one costs more.
 
 mod base;
-mod cpu;
 mod ratio;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::command_line::CommandLine;
+use crate::cpu;
 use crate::error::{Error, Result};
 use crate::peers::{self, Place, Store};
 use crate::steps::Steps;

@@ -1,6 +1,6 @@
 use std::cell::Cell;
 use std::io::BufReader;
-use std::process::Stdio;
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::Instant;
 
 use cargo_metadata::diagnostic::DiagnosticLevel;
@@ -8,7 +8,7 @@ use cargo_metadata::{Artifact, Message};
 
 use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
-use crate::steps::{Steps, failure};
+use crate::steps::{Spent, Steps, failure, wait_or_kill};
 use crate::tools;
 
 /// Builds with cargo, and counts the warnings.
@@ -38,9 +38,13 @@ impl<'s> Build<'s> {
     /// Runs a build command of cargo, without `--message-format`, and returns what it has built.
     pub(crate) fn run(&self, name: &str, command: CommandLine) -> Result<Vec<Artifact>> {
         println!("\n==> {command}");
+        let messages = self.by_driver(command.clone().arg("--message-format=json"));
         let started = Instant::now();
-        let built = self.artifacts(&self.by_driver(command.clone().arg("--message-format=json")));
-        self.steps.note(name, started, built.is_ok());
+        let (built, spent) = match self.steps.command(&messages).stdout(Stdio::piped()).spawn() {
+            Ok(child) => self.finish(child, started),
+            Err(error) => (Err(error.to_string()), Spent::since(started)),
+        };
+        self.steps.note(name, spent, built.is_ok());
         built.map_err(|what| failure(name, &what, &command))
     }
 
@@ -54,8 +58,8 @@ impl<'s> Build<'s> {
         Err(failure("clippy", &what, &repeat.args(["--", "-D", "warnings"])))
     }
 
-    /// Sets the variables that `cargo clippy` sets.
-    fn by_driver(&self, command: CommandLine) -> CommandLine {
+    /// Sets the variables that `cargo clippy` sets. Without them, cargo builds all libraries again.
+    pub(crate) fn by_driver(&self, command: CommandLine) -> CommandLine {
         let warn = "--cap-lints__CLIPPY_HACKERY__warn__CLIPPY_HACKERY__";
         match &self.driver {
             Some(driver) => command.env("RUSTC_WORKSPACE_WRAPPER", driver).env("CLIPPY_ARGS", warn),
@@ -63,13 +67,23 @@ impl<'s> Build<'s> {
         }
     }
 
-    fn artifacts(&self, command: &CommandLine) -> std::result::Result<Vec<Artifact>, String> {
-        let told = |error: std::io::Error| error.to_string();
-        let mut child = self.steps.command(command).stdout(Stdio::piped()).spawn().map_err(told)?;
-        let messages = child.stdout.take().map(BufReader::new).into_iter();
+    /// Reads what cargo tells until it ends.
+    fn finish(&self, mut child: Child, started: Instant) -> (Told<Vec<Artifact>>, Spent) {
+        let artifacts = self.artifacts(child.stdout.take());
+        let (ended, spent) = wait_or_kill(child, started, None);
+        let built = artifacts.and_then(|artifacts| match ended {
+            Ok(Some(status)) if !status.success() => Err(status.to_string()),
+            Ok(_) => Ok(artifacts),
+            Err(error) => Err(error.to_string()),
+        });
+        (built, spent)
+    }
+
+    fn artifacts(&self, output: Option<ChildStdout>) -> Told<Vec<Artifact>> {
+        let messages = output.map(BufReader::new).into_iter();
         let mut artifacts = Vec::new();
         for message in messages.flat_map(Message::parse_stream) {
-            match message.map_err(told)? {
+            match message.map_err(|error| error.to_string())? {
                 Message::CompilerArtifact(artifact) => artifacts.push(artifact),
                 Message::CompilerMessage(compiler) => {
                     eprint!("{}", compiler.message.rendered.unwrap_or_default());
@@ -79,10 +93,12 @@ impl<'s> Build<'s> {
                 _ => {}
             }
         }
-        let status = child.wait().map_err(told)?;
-        if status.success() { Ok(artifacts) } else { Err(status.to_string()) }
+        Ok(artifacts)
     }
 }
+
+/// A result whose error is a text.
+type Told<T> = std::result::Result<T, String>;
 
 #[cfg(test)]
 mod tests {

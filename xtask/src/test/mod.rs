@@ -80,7 +80,7 @@ pub(crate) fn run_steps(
     all([
         build.lints(),
         tests,
-        steps.run("doctests", &environment.of(doctests)),
+        steps.run("doctests", &build.by_driver(environment.of(doctests))),
         examples::run(workspace, steps),
     ])
 }

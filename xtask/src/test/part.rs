@@ -1,13 +1,13 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::Environment;
 use super::programs::Program;
 use super::report::Report;
 use crate::error::{Error, Result};
-use crate::steps::{Steps, wait_or_kill};
+use crate::steps::{Spent, Steps, wait_or_kill};
 
 /// A part that takes longer hangs.
 const TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -49,14 +49,21 @@ impl<'p> Part<'p> {
     pub(crate) fn run(&self, steps: &Steps, environment: &Environment) -> (Report, Result<()>) {
         let started = Instant::now();
         let log = environment.logs.join(format!("{}.log", self.name.replace([',', ' '], "-")));
-        let (ended, mut report) = self.start(environment, &log).map_or_else(
-            |error| (Some(error.to_string()), Report::default()),
-            |ended| (ended, Report::of(&fs::read_to_string(&log).unwrap_or_default())),
-        );
+        let (ended, spent) = match self.start(environment, &log) {
+            Ok(child) => wait_or_kill(child, started, Some(TIME_LIMIT)),
+            Err(error) => (Err(error), Spent::since(started)),
+        };
+        let ended = match ended {
+            Ok(Some(status)) if status.success() => None,
+            Ok(Some(status)) => Some(status.to_string()),
+            Ok(None) => Some(format!("did not end in {} s and was killed", TIME_LIMIT.as_secs())),
+            Err(error) => Some(error.to_string()),
+        };
+        let mut report = Report::of(&fs::read_to_string(&log).unwrap_or_default());
         let tests = report.passed + report.failed.len();
-        steps.note(&format!("{}: {tests} tests", self.name), started, ended.is_none());
-        let seconds = started.elapsed().as_secs_f64();
-        println!("{} {seconds:8.1} s  {}: {tests} tests", verdict(&ended), self.name);
+        let line = format!("{}: {tests} tests", self.name);
+        steps.note(&line, spent, ended.is_none());
+        println!("{} {spent}  {line}", verdict(&ended));
         let outcome = match &ended {
             None => Ok(()),
             Some(ended) => Err(self.failure(ended, &report, &log)),
@@ -72,22 +79,16 @@ impl<'p> Part<'p> {
         (report, outcome)
     }
 
-    /// None if all is well.
-    fn start(&self, environment: &Environment, log: &Path) -> std::io::Result<Option<String>> {
+    fn start(&self, environment: &Environment, log: &Path) -> std::io::Result<Child> {
         let output = File::create(log)?;
-        let child = Command::new(&self.program.executable)
+        Command::new(&self.program.executable)
             .args(self.args())
             .envs(environment.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.program.directory)
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
-            .spawn()?;
-        Ok(match wait_or_kill(child, TIME_LIMIT)? {
-            Some(status) if status.success() => None,
-            Some(status) => Some(status.to_string()),
-            None => Some(format!("did not end in {} s and was killed", TIME_LIMIT.as_secs())),
-        })
+            .spawn()
     }
 
     fn failure(&self, ended: &str, report: &Report, log: &PathBuf) -> Error {

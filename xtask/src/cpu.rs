@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
+/// The kernel counts processor time in ticks of 10 ms.
+const TICK_MS: u64 = 10;
+
 /// A process: the one that has started it, and the ticks of it and of those that it has waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
@@ -13,9 +16,7 @@ struct Process {
 
 /// The processor time of all that this process has started, directly or not, whether it still runs
 /// or not: of programs, and of the servers that they talk to.
-///
-/// The kernel counts it in ticks of 10 ms.
-pub(super) fn of_descendants() -> Result<Duration> {
+pub(crate) fn of_descendants() -> Result<Duration> {
     let failed =
         |error: std::io::Error| Error::failed(format!("pairs needs Linux: /proc: {error}"));
     let mut processes = BTreeMap::new();
@@ -26,7 +27,14 @@ pub(super) fn of_descendants() -> Result<Duration> {
         let Ok(stat) = fs::read_to_string(format!("/proc/{id}/stat")) else { continue };
         processes.extend(read(&stat).map(|process| (id, process)));
     }
-    Ok(Duration::from_millis(10 * ticks_below(&processes, std::process::id())))
+    Ok(Duration::from_millis(TICK_MS * ticks_below(&processes, std::process::id())))
+}
+
+/// The processor time of a child that was not waited for yet, and of those that it has waited for.
+/// None where there is no /proc.
+pub(crate) fn of_child(id: u32) -> Option<Duration> {
+    let process = read(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?)?;
+    Some(Duration::from_millis(TICK_MS * process.ticks))
 }
 
 /// The second field is the program's name, which may contain anything; the parent is the 4th, and
