@@ -293,7 +293,10 @@ impl Shared {
             Request::Script { script, keys, args } => {
                 let mut command = self.eval(*script, keys, args, progress.whole);
                 if let Some(key) = &self.test_clock {
-                    command.arg(self.test_time(key).await?);
+                    match self.topology.is_cluster() {
+                        true => command.arg(self.test_time(key).await?),
+                        false => command.arg(key),
+                    };
                 }
                 let mark = (call == Call::Stored).then(|| self.keyspace.mark(&keys[0]));
                 self.send(&mut connection, &command, asking, mark).await

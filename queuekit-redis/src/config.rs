@@ -44,7 +44,7 @@ pub(crate) enum Found {
 #[derive(Clone)]
 pub(crate) struct TestClock {
     pub(crate) lua: String,
-    pub(crate) key: Option<String>,
+    pub(crate) key: String,
 }
 
 impl RedisConfig {
@@ -134,12 +134,11 @@ impl RedisConfig {
     }
 
     /// Replaces the server's clock, for tests of stores only: this Lua is put before every script
-    /// and redefines the answer of `TIME`. If a key is given, each script gets its value as a
-    /// further argument, because in a Cluster no script can read a key of another slot.
+    /// and redefines the answer of `TIME`. Each script gets the key as a further argument; in a
+    /// Cluster, where no script can read a key of another slot, it gets the key's value.
     #[doc(hidden)]
-    pub fn clock_for_tests(mut self, lua: &str, key: Option<&str>) -> Self {
-        let (lua, key) = (lua.to_owned(), key.map(ToOwned::to_owned));
-        self.test_clock = Some(TestClock { lua, key });
+    pub fn clock_for_tests(mut self, lua: &str, key: &str) -> Self {
+        self.test_clock = Some(TestClock { lua: lua.to_owned(), key: key.to_owned() });
         self
     }
 }

@@ -98,7 +98,7 @@ pub struct RedisStore {
 struct Shared {
     io: Io,
     topology: Topology,
-    scripts: Scripts,
+    scripts: Arc<Scripts>,
     keyspace: Keyspace,
     known: Known,
     wakeups: Arc<WakeupHub>,

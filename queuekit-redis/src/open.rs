@@ -109,7 +109,7 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
         op_timeout: config.op_timeout,
         wait_replicas: config.wait_replicas,
         limits: config.limits,
-        test_clock: config.test_clock.as_ref().and_then(|clock| clock.key.clone()),
+        test_clock: config.test_clock.as_ref().map(|clock| clock.key.clone()),
         repair: crate::upkeep::Cursor::default(),
         pruned: crate::upkeep::Cursor::default(),
         pruned_events: AtomicU64::new(0),
@@ -118,9 +118,9 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
     }
 }
 
-fn scripts(config: &RedisConfig, flags: bool) -> Scripts {
+fn scripts(config: &RedisConfig, flags: bool) -> Arc<Scripts> {
     let clock = config.test_clock.as_ref().map_or("", |clock| &clock.lua);
-    Scripts::new(flags, clock, &config.limits)
+    Scripts::of(flags, clock, &config.limits)
 }
 
 /// Refuses a server that may lose stored data (contract R11.2).

@@ -1,6 +1,6 @@
 //! The scripts, each after the shared pieces that it needs.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use queuekit_core::Limits;
 use redis::Script;
@@ -143,10 +143,12 @@ impl Lua {
     }
 }
 
-/// The texts for this server, each put together at its first use: a command needs few of them.
+/// The texts for some servers, each put together at its first use: a command needs few of them.
 #[derive(Debug)]
 pub(crate) struct Scripts {
+    /// Whether these servers read the flags in a script's first line (7.0).
     flags: bool,
+    /// Lua that tests put before every script.
     clock: String,
     most_groups: String,
     texts: Vec<OnceLock<Text>>,
@@ -158,16 +160,26 @@ struct Text {
     text: String,
 }
 
+/// The texts of this process, which stores share: a process of tests opens hundreds, and has few of
+/// different settings.
+static SCRIPTS: Mutex<Vec<Arc<Scripts>>> = Mutex::new(Vec::new());
+
 impl Scripts {
-    /// `flags`: the server reads the flags in a script's first line (7.0). `clock`: Lua that tests
-    /// put before every script. `limits`: those that scripts apply are written into them.
-    pub(crate) fn new(flags: bool, clock: &str, limits: &Limits) -> Self {
-        Self {
-            flags,
-            clock: clock.to_owned(),
-            most_groups: limits.error_groups().to_string(),
-            texts: Lua::ALL.iter().map(|_| OnceLock::new()).collect(),
+    /// The texts for servers that do or do not read flags. Limits that scripts apply are written
+    /// into them.
+    pub(crate) fn of(flags: bool, clock: &str, limits: &Limits) -> Arc<Self> {
+        let most_groups = limits.error_groups().to_string();
+        let mut all = SCRIPTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |scripts: &&Arc<Self>| {
+            scripts.flags == flags && scripts.clock == clock && scripts.most_groups == most_groups
+        };
+        if let Some(scripts) = all.iter().find(same) {
+            return Arc::clone(scripts);
         }
+        let texts = Lua::ALL.iter().map(|_| OnceLock::new()).collect();
+        let scripts = Arc::new(Self { flags, clock: clock.to_owned(), most_groups, texts });
+        all.push(Arc::clone(&scripts));
+        scripts
     }
 
     pub(crate) fn hash(&self, script: Lua) -> &str {
@@ -230,6 +242,20 @@ pub(crate) fn of_test(pieces: &[&str], text: &'static str) -> String {
 mod tests {
     use super::*;
     use crate::layout::{keys, records};
+
+    #[test]
+    fn stores_of_the_same_settings_share_their_scripts() {
+        let limits = Limits::default();
+        let scripts = Scripts::of(true, "clock", &limits);
+        assert!(Arc::ptr_eq(&scripts, &Scripts::of(true, "clock", &limits)));
+        for other in [
+            Scripts::of(false, "clock", &limits),
+            Scripts::of(true, "", &limits),
+            Scripts::of(true, "clock", &limits.with_error_groups(7)),
+        ] {
+            assert!(!Arc::ptr_eq(&scripts, &other));
+        }
+    }
 
     #[test]
     fn a_script_stands_behind_the_pieces_its_header_names() {
