@@ -388,16 +388,13 @@ impl Shared {
         keys.iter().flat_map(|keys| keys.iter()).for_each(|key| {
             command.arg(key.as_bytes());
         });
-        args.iter().for_each(|arg| {
-            command.arg(arg.as_slice());
-        });
+        command.arg(args);
         command
     }
 
     /// The time that tests in a Cluster have written.
     async fn test_time(&self, key: &str) -> Outcome<Vec<u8>> {
-        let node = self.topology.node_of(key).await?;
-        let (_, mut connection) = node.link(Call::Read).get().await?;
+        let (_, mut connection) = self.topology.node_of(key).await?.link(Call::Read).get().await?;
         cmd("GET").arg(key).query_async(&mut connection).await.map_err(Failure::from)
     }
 }
