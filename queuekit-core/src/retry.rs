@@ -69,6 +69,10 @@ impl RetryPolicy {
 
 /// As text, for policies that are stored.
 impl RetryPolicy {
+    /// The longest text, which is a list of some 30 delays: each delivery of an event has a copy,
+    /// and a text of a stranger takes many times its size in memory while it is read.
+    pub(crate) const TEXT_BYTES: usize = 256;
+
     /// The policy in words that [`read`](Self::read) knows; none for the application's own
     /// function.
     pub fn written(&self) -> Option<String> {
@@ -85,8 +89,11 @@ impl RetryPolicy {
         })
     }
 
-    /// The policy that was written so; none if the text is none.
+    /// The policy that was written so; none if the text is none, or is longer than 256 bytes.
     pub fn read(text: &str) -> Option<Self> {
+        if text.len() > Self::TEXT_BYTES {
+            return None;
+        }
         let words: Vec<&str> = text.split_whitespace().collect();
         let (name, rest) = words.split_first()?;
         let millis = |word: &str| word.parse().ok().map(Duration::from_millis);
@@ -243,6 +250,9 @@ mod tests {
         for text in ["", "fixed", "fixed x", "fixed 1 2", "fixed -1", "soon", "list 1 x"] {
             assert!(RetryPolicy::read(text).is_none(), "{text}");
         }
+        let most = |delays: usize| "list".to_owned() + &" 1".repeat(delays);
+        assert!(RetryPolicy::read(&most(126)).is_some(), "of 256 bytes");
+        assert!(RetryPolicy::read(&most(127)).is_none(), "of 258 bytes");
         for jitter in ["NaN", "inf", "-inf", "-1", "-0.1", "1.1", "3", "1e308", "x", ""] {
             let text = format!("exponential 1000 5000 {jitter}");
             assert!(RetryPolicy::read(&text).is_none(), "{text}");

@@ -11,9 +11,6 @@ use crate::names::ConsumerName;
 use crate::queue::{KeyOnWait, Order, QueuePatch};
 use crate::retry::RetryPolicy;
 
-/// The most bytes of a stored retry policy, because each delivery has a copy.
-const RETRY_BYTES: usize = 256;
-
 /// A subscription within all limits: only [`SubscriptionDraft::build`] makes one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Subscription {
@@ -143,15 +140,16 @@ impl SubscriptionDraft {
     /// The retry policy of failed deliveries (default: that of the worker).
     pub fn retry(self, policy: &RetryPolicy) -> Self {
         self.check(|subscription| {
-            let stored = policy.written().filter(|written| RetryPolicy::read(written).is_some());
-            let written = stored.ok_or_else(|| {
-                Error::invalid("retry", "a policy that can be stored", format!("{policy:?}"))
-            })?;
-            if written.len() > RETRY_BYTES {
-                let got = format!("{} bytes", written.len());
+            let written = policy.written();
+            let bytes = written.as_ref().map_or(0, String::len);
+            if bytes > RetryPolicy::TEXT_BYTES {
+                let got = format!("{bytes} bytes");
                 return Err(Error::invalid("retry", "a list of some 30 delays", got));
             }
-            subscription.retry = Some(written);
+            let stored = written.filter(|written| RetryPolicy::read(written).is_some());
+            subscription.retry = Some(stored.ok_or_else(|| {
+                Error::invalid("retry", "a policy that can be stored", format!("{policy:?}"))
+            })?);
             Ok(())
         })
     }

@@ -263,7 +263,7 @@ impl NewSubscriptionBody {
         if let Some(text) = self.retry {
             let policy = RetryPolicy::read(&text).ok_or_else(|| {
                 let detail = "retry must be `exponential BASE_MS CAP_MS JITTER`, `fixed MS` or \
-                              `list MS MS ..`";
+                              `list MS MS ..`, at most 256 bytes";
                 Problem::invalid("retry", detail)
             })?;
             draft = draft.retry(&policy);

@@ -14,6 +14,10 @@ use queuekit::store::Lease;
 use queuekit::store::event::retry_of_delivery;
 use queuekit::{Error, RetryPolicy};
 
+/// More than the longest token has: a name of 128 bytes, numbers, and a policy of 256 bytes in
+/// base64.
+const MOST_BYTES: usize = 1024;
+
 /// A lease, and when its job is tried again.
 #[derive(Debug)]
 pub(crate) struct TokenBody {
@@ -39,6 +43,10 @@ impl TokenBody {
     /// # Errors
     /// `Invalid` if it is not a token.
     pub(crate) fn read(text: &str) -> Result<Self, Error> {
+        if text.len() > MOST_BYTES {
+            let got = format!("{} bytes", text.len());
+            return Err(Error::invalid("token", "a token from a reserve", got));
+        }
         let (head, lease) = match text.split_once('~') {
             Some((head, lease)) if lease.matches('~').count() == 3 => (head, lease.parse()?),
             _ => return text.parse().map(Self::alone),
@@ -99,6 +107,20 @@ mod tests {
             let read = TokenBody::read(&TokenBody::text_of(&lease)).unwrap();
             assert_eq!((read.delay(0.5), read.lease), (wanted, lease.token), "{queue} {retry:?}");
         }
+    }
+
+    /// Guard: a token is not decoded before its length is known.
+    #[test]
+    fn s6_a_token_has_room_for_the_longest_name_and_policy_and_for_no_more() {
+        let queue = format!("event.{}", "q".repeat(122));
+        let policy = "list".to_owned() + &" 1".repeat(126);
+        let mut lease = lease(&queue, u32::MAX, Some(&policy));
+        lease.token.lease_seq = u64::MAX;
+        let text = TokenBody::text_of(&lease);
+        assert_eq!(TokenBody::read(&text).unwrap().lease, lease.token);
+        let policy = URL_SAFE_NO_PAD.encode("list 1 ".to_owned() + &"1 ".repeat(500));
+        let long = format!("1.{policy}~{}", lease.token.to_secret_string());
+        assert!(TokenBody::read(&long).is_err());
     }
 
     #[test]
