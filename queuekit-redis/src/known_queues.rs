@@ -10,10 +10,18 @@ use queuekit_core::{JobId, QueueName};
 /// a queue was removed and created again at once.
 const TRUSTED: Duration = Duration::from_secs(5);
 
+/// After this long a call by id reads the names of all queues anew, because another process may
+/// have created one.
+const ALL_TRUSTED: Duration = Duration::from_secs(1);
+
 /// The queues as last seen. This saves a look-up and is never trusted: the script that stores jobs
 /// in a queue checks that it exists.
 #[derive(Debug, Default)]
-pub(crate) struct Known(Mutex<HashMap<QueueName, Option<Instant>>>);
+pub(crate) struct Known {
+    names: Mutex<HashMap<QueueName, Option<Instant>>>,
+    /// When the names of all queues were read.
+    learnt_all: Mutex<Option<Instant>>,
+}
 
 impl Known {
     pub(crate) fn learn(&self, names: &[QueueName], entered: Option<Instant>) {
@@ -27,6 +35,17 @@ impl Known {
     pub(crate) fn were_entered(&self, names: &[QueueName]) -> bool {
         let known = self.names();
         names.iter().all(|name| known.get(name).is_some_and(Option::is_some))
+    }
+
+    /// Whether the names of all queues were read lately.
+    pub(crate) fn has_all(&self) -> bool {
+        let at = *self.learnt_all.lock().unwrap_or_else(PoisonError::into_inner);
+        at.is_some_and(|at| at.elapsed() < ALL_TRUSTED)
+    }
+
+    /// The names of all queues as of then are known.
+    pub(crate) fn learnt_all(&self, at: Instant) {
+        *self.learnt_all.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
     }
 
     pub(crate) fn forget(&self, name: &QueueName) {
@@ -48,6 +67,6 @@ impl Known {
     }
 
     fn names(&self) -> MutexGuard<'_, HashMap<QueueName, Option<Instant>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -165,11 +165,13 @@ impl RedisStore {
 
     /// Learns the names of all queues.
     async fn learn_all(&self) -> Result<()> {
+        let begun = Instant::now();
         let mut last: Option<QueueName> = None;
         loop {
             let from = last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
             let mut names = self.queues_from(from, LEARNT).await?;
             if names.len() < LEARNT {
+                self.shared.known.learnt_all(begun);
                 return Ok(());
             }
             last = names.pop();
@@ -189,18 +191,24 @@ impl RedisStore {
     {
         let mut found: Vec<Option<T>> = ids.iter().map(|_| None).collect();
         let mut asked: BTreeSet<(usize, QueueName)> = BTreeSet::new();
+        let knows_all = self.shared.known.has_all();
+        if !knows_all {
+            self.learn_all().await?;
+        }
         for looks_anew in [false, true] {
-            let is_missing = found.iter().any(Option::is_none);
-            if looks_anew && is_missing {
+            if looks_anew && knows_all && found.iter().any(Option::is_none) {
                 self.learn_all().await?;
             }
+            let missing = (0..ids.len()).filter(|at| found[*at].is_none());
+            let candidates = self.candidates(missing.map(|at| ids[at])).await?;
             loop {
                 let mut slices: HashMap<QueueName, Vec<usize>> = HashMap::new();
                 for (at, id) in ids.iter().enumerate().filter(|(at, _)| found[*at].is_none()) {
-                    let candidates = self.shared.known.of_job(*id).into_iter();
-                    let mut next = candidates.filter(|name| !asked.contains(&(at, name.clone())));
+                    let candidates = candidates.get(id).into_iter().flatten();
+                    let mut next =
+                        candidates.filter(|name| !asked.contains(&(at, (*name).clone())));
                     if let Some(name) = next.next() {
-                        slices.entry(name).or_default().push(at);
+                        slices.entry(name.clone()).or_default().push(at);
                     }
                 }
                 if slices.is_empty() {

@@ -32,6 +32,7 @@ mod nack;
 mod opening;
 mod outbox;
 mod partition;
+mod queue_of_job;
 mod quiet;
 mod replicas;
 mod scale;

@@ -3,6 +3,7 @@
 mod figures;
 mod listing;
 mod position;
+mod queue_of_job;
 mod recent;
 mod view;
 mod why;

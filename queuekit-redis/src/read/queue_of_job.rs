@@ -1,0 +1,43 @@
+//! Which queue has a job.
+
+use std::collections::{BTreeMap, HashMap};
+
+use queuekit_core::{JobId, QueueName, Result, Timestamp};
+
+use super::view::Shown;
+use crate::RedisStore;
+
+impl RedisStore {
+    /// The queues that may have each of these jobs. Of several queues with the tag of an id, it is
+    /// the one that stored the job first: who may name a queue finds a name with the tag of another
+    /// queue, and could store a copy of its job there, to be asked in its place.
+    pub(crate) async fn candidates(
+        &self,
+        ids: impl Iterator<Item = JobId>,
+    ) -> Result<HashMap<JobId, Vec<QueueName>>> {
+        let mut candidates: HashMap<JobId, Vec<QueueName>> =
+            ids.map(|id| (id, self.shared.known.of_job(id))).collect();
+        let mut shared: BTreeMap<QueueName, Vec<JobId>> = BTreeMap::new();
+        for (id, names) in candidates.iter().filter(|(_, names)| names.len() > 1) {
+            names.iter().for_each(|name| shared.entry(name.clone()).or_default().push(*id));
+        }
+        let mut oldest: HashMap<JobId, (Timestamp, QueueName)> = HashMap::new();
+        for (name, ids) in shared {
+            let mut left = &ids[..];
+            while !left.is_empty() {
+                let read = self.some_jobs_at(self.time_left(), "get_job", &name, left);
+                let (shown, looked_at) = read.await?;
+                for Shown { job, .. } in shown {
+                    let first = (job.created_at, name.clone());
+                    let known = oldest.entry(job.id).or_insert_with(|| first.clone());
+                    *known = first.min(known.clone());
+                }
+                left = &left[looked_at..];
+            }
+        }
+        for (id, (_, name)) in oldest {
+            candidates.insert(id, vec![name]);
+        }
+        Ok(candidates)
+    }
+}
