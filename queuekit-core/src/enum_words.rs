@@ -50,6 +50,22 @@ macro_rules! words {
                 Self::of_word(&word).ok_or_else(unknown)
             }
         }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::PartialSchema for $type {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                let words = Some(Self::WORDS.iter().copied());
+                let object = utoipa::openapi::ObjectBuilder::new().enum_values(words);
+                object.schema_type(utoipa::openapi::Type::String).into()
+            }
+        }
+
+        #[cfg(feature = "openapi")]
+        impl utoipa::ToSchema for $type {
+            fn name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+        }
     };
 }
 

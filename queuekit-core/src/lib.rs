@@ -34,6 +34,7 @@ mod measured;
 pub mod memory;
 pub mod metrics;
 mod names;
+mod openapi;
 pub mod queue;
 pub mod retry;
 mod rfc3339;

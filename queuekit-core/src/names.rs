@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Result, read_checked};
 use crate::limits::{CONSUMER_BYTES, KEY_BYTES, NAME_BYTES, RESERVED_QUEUE_PREFIXES};
 
-const NAME_RULE: &str = "[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}";
+pub(crate) const NAME_RULE: &str = "[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}";
 
 /// The name of a queue: `[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}`.
 #[derive(Clone, Serialize)]

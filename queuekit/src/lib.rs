@@ -97,6 +97,7 @@
 //! | `worker` | yes | [`Worker`], [`Handler`] and their types; workers also run schedules |
 //! | `signal` | yes | `worker`, and `run_until_signal`, which ends it at SIGINT or SIGTERM |
 //! | `tower` | no | `worker`, and layers of tower around its handlers |
+//! | `openapi` | no | schemas for utoipa of jobs, queues and other types that are JSON |
 //!
 //! Schedules need no feature: every program can declare them, and every store keeps them.
 //!

@@ -14,6 +14,11 @@ use crate::job::JobId;
 /// job, or of the job that has its place. `queue_full` has no `id` but `retry_after_ms`.
 // Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "The outcome for one job of several.")
+)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[must_use]
 pub enum EnqueueOutcome {
@@ -38,6 +43,7 @@ pub enum EnqueueOutcome {
     QueueFull {
         /// How long to wait before trying again.
         #[serde(rename = "retry_after_ms", with = "duration_ms")]
+        #[cfg_attr(feature = "openapi", schema(value_type = u64))]
         retry_after: Duration,
     },
 }

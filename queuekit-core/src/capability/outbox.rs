@@ -107,6 +107,11 @@ pub struct StoredEvents {
 /// event, or of the event that has its place.
 // Exhaustive: code that passes outcomes on, such as a worker or a server, must handle each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "The outcome for an event.")
+)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 #[must_use]
 pub enum EmitOutcome {

@@ -9,6 +9,11 @@ use crate::uuid_like::uuid_like;
 /// A UUIDv7, made by the client before the call, so that a call whose reply was lost can be
 /// repeated.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "The id of an event.")
+)]
 #[serde(into = "String")]
 pub struct EventId(Uuid);
 

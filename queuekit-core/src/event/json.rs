@@ -9,6 +9,7 @@ use crate::clock::Timestamp;
 use crate::job::Metadata;
 use crate::json::{bytes_of, put_bytes, put_given, there};
 use crate::names::{IdempotencyKey, Kind, PartitionKey};
+use crate::openapi::schema_of_form;
 use crate::rfc3339::{self, Rfc3339};
 
 /// As JSON: an item of `GET /v1/events` (`docs/http.md`). `data` or `data_base64` has the bytes, as
@@ -44,21 +45,26 @@ impl<'de> Deserialize<'de> for Event {
     }
 }
 
-/// The object.
+/// An event of the log.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Event))]
 struct Shown {
     id: EventId,
     #[serde(rename = "type")]
     kind: Kind,
     #[serde(default, deserialize_with = "there")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     data: Option<Box<RawValue>>,
     data_base64: Option<String>,
     partition_key: Option<PartitionKey>,
     idempotency_key: Option<IdempotencyKey>,
     metadata: Metadata,
     #[serde(with = "rfc3339")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Rfc3339))]
     emitted_at: Timestamp,
 }
+
+schema_of_form!(Event, Shown);
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,11 @@ use crate::limits::ERROR_BYTES;
 
 /// Error text as it is stored: NUL and invalid UTF-8 became U+FFFD, cut at 8 KiB (contract R4.6).
 #[derive(Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "The text of an error, cut at 8 KiB.")
+)]
 #[serde(from = "String", into = "String")]
 pub struct ErrorText(String);
 

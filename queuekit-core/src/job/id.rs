@@ -16,6 +16,7 @@ use crate::uuid_like::uuid_like;
 /// a schedule, an event or another job. Everybody can compute those, so no enqueue may choose one:
 /// it would take the place of the job that is to come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(description = "The id of a job."))]
 #[serde(into = "String")]
 pub struct JobId(Uuid);
 

@@ -8,6 +8,11 @@ use crate::json::json_bytes;
 
 /// Text by name, e.g. `traceparent`; at most 4 KiB of keys and values (contract R12).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "Texts by name, at most 4 KiB of both.")
+)]
 #[serde(transparent)]
 pub struct Metadata(BTreeMap<String, String>);
 

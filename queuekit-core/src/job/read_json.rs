@@ -11,6 +11,7 @@ use super::{
 use crate::clock::Timestamp;
 use crate::json::{bytes_of, there};
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
+use crate::openapi::schema_of_form;
 use crate::{duration_ms, rfc3339};
 
 /// From the object that [`Serialize`](serde::Serialize) writes. Fields that this version does not
@@ -58,52 +59,73 @@ impl<'de> Deserialize<'de> for Job {
     }
 }
 
-/// The object.
+/// A job.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Job))]
 struct Shown {
     id: JobId,
     queue: QueueName,
     kind: Kind,
     status: Status,
+    #[cfg_attr(feature = "openapi", schema(value_type = u8))]
     priority: Priority,
     attempts: u32,
     max_attempts: u32,
+    /// How often the job was released.
     releases: u32,
+    /// Increases with every lease.
     lease_seq: u64,
     #[serde(with = "rfc3339")]
+    #[cfg_attr(feature = "openapi", schema(value_type = rfc3339::Rfc3339))]
     created_at: Timestamp,
     #[serde(with = "rfc3339")]
+    #[cfg_attr(feature = "openapi", schema(value_type = rfc3339::Rfc3339))]
     scheduled_at: Timestamp,
     #[serde(default, with = "rfc3339::option")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<rfc3339::Rfc3339>))]
     started_at: Option<Timestamp>,
     #[serde(default, with = "rfc3339::option")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<rfc3339::Rfc3339>))]
     finished_at: Option<Timestamp>,
     #[serde(default, rename = "lease_expires_in_ms", with = "duration_ms::option")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>))]
     lease_expires_in: Option<Duration>,
     worker: Option<WorkerId>,
     partition_key: Option<PartitionKey>,
     idempotency_key: Option<IdempotencyKey>,
     #[serde(rename = "timeout_ms", with = "duration_ms")]
+    #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     timeout: Duration,
     #[serde(default, rename = "deadline_in_ms", with = "duration_ms::option")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>))]
     deadline_in: Option<Duration>,
+    /// The payload as it was enqueued, if it is JSON.
     #[serde(default, deserialize_with = "there")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     payload: Option<Box<RawValue>>,
+    /// Instead of `payload`, if the bytes are not JSON.
     payload_base64: Option<String>,
     #[serde(default, deserialize_with = "there")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     result: Option<Box<RawValue>>,
     result_base64: Option<String>,
+    /// Why the job is dead.
     reason: Option<ErrorText>,
+    /// The last 20 failures, oldest first.
     errors: Vec<Failure>,
+    /// The last 20 releases, oldest first.
     #[serde(default)]
     released: Vec<Release>,
     progress: Option<Progress>,
+    /// The last 100 lines, oldest first.
     logs: Vec<LogLine>,
     metadata: Metadata,
     #[serde(default)]
     cancel_requested: bool,
     moved_from: Option<JobId>,
 }
+
+schema_of_form!(Job, Shown);
 
 #[cfg(test)]
 mod tests {

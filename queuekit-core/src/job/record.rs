@@ -171,6 +171,11 @@ impl Job {
 /// One failed attempt (contract R4.5).
 // Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "A failed attempt.")
+)]
 pub struct Failure {
     /// 1 for the first.
     pub attempt: u32,
@@ -178,9 +183,11 @@ pub struct Failure {
     pub lease_seq: u64,
     /// Store time.
     #[serde(deserialize_with = "crate::rfc3339::deserialize")]
+    #[cfg_attr(feature = "openapi", schema(value_type = crate::rfc3339::Rfc3339))]
     pub at: Timestamp,
     /// When the lease was granted; absent for failures that an older release recorded.
     #[serde(default, deserialize_with = "crate::rfc3339::option::deserialize")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::rfc3339::Rfc3339>))]
     pub started_at: Option<Timestamp>,
     /// The worker that ran the job.
     pub worker: Option<WorkerId>,
@@ -191,14 +198,21 @@ pub struct Failure {
 /// One run that ended by a release: it did not fail, and spent no attempt (contract R4.8).
 // Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "A run that ended by a release, which spends no attempt.")
+)]
 pub struct Release {
     /// The lease that was released.
     pub lease_seq: u64,
     /// Store time.
     #[serde(deserialize_with = "crate::rfc3339::deserialize")]
+    #[cfg_attr(feature = "openapi", schema(value_type = crate::rfc3339::Rfc3339))]
     pub at: Timestamp,
     /// When the lease was granted.
     #[serde(default, deserialize_with = "crate::rfc3339::option::deserialize")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<crate::rfc3339::Rfc3339>))]
     pub started_at: Option<Timestamp>,
     /// The worker that ran the job.
     pub worker: Option<WorkerId>,
@@ -231,6 +245,7 @@ words!(ReleaseCause "cause" {
 
 /// How far a run has come; [`new`](Self::new) makes it storable.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Progress {
     /// 0.0..=1.0.
@@ -250,9 +265,11 @@ impl Progress {
 /// One line a run has logged.
 // Exhaustive: a line is its time and its text.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LogLine {
     /// Store time at which the line was reported.
     #[serde(deserialize_with = "crate::rfc3339::deserialize")]
+    #[cfg_attr(feature = "openapi", schema(value_type = crate::rfc3339::Rfc3339))]
     pub at: Timestamp,
     /// At most 1 KiB.
     pub text: String,

@@ -10,6 +10,11 @@ use crate::error::{Error, Result};
 /// What a store keeps (contract R1.1).
 // Exhaustive: the contract closes the states of a job (R1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "The stored state of a job.")
+)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Waits to be reserved.
@@ -71,6 +76,11 @@ impl fmt::Display for State {
 /// the moment of reading (contract R1.1). The order is that of listings (R8.2).
 // Exhaustive: the contract closes the statuses of a job (R1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "The status of a job.")
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Leased, and the lease is live.

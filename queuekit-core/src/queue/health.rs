@@ -22,6 +22,7 @@ pub struct HealthInput {
 
 /// The health of a queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Health {
     /// 0..=100; 100 is best.

@@ -2,34 +2,59 @@
 
 use std::collections::BTreeMap;
 
-use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Count, Counts, Queue};
+use super::{Count, Counts, Health, Queue, QueueSettings, Totals};
 use crate::duration_ms;
 use crate::job::Status;
+use crate::names::QueueName;
+use crate::openapi::schema_of_form;
 use crate::rfc3339::Rfc3339;
 
 /// As JSON: the object that `GET /v1/queues/NAME` answers (`docs/http.md`). `paused` is beside the
 /// settings, too.
 impl Serialize for Queue {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(None)?;
-        map.serialize_entry("name", &self.name)?;
-        map.serialize_entry("paused", &self.settings.paused)?;
-        map.serialize_entry("counts", &self.counts)?;
-        map.serialize_entry("totals", &self.totals)?;
-        if let Some(age) = self.oldest_ready_age {
-            map.serialize_entry("oldest_ready_age_ms", &duration_ms::of(age))?;
-        }
-        map.serialize_entry("health", &self.health)?;
-        map.serialize_entry("workers", &self.workers)?;
-        map.serialize_entry("corrupt", &self.corrupt)?;
-        map.serialize_entry("settings", &self.settings)?;
-        map.serialize_entry("as_of", &Rfc3339(self.as_of))?;
-        map.end()
+        let shown = Shown {
+            name: &self.name,
+            paused: self.settings.paused,
+            counts: &self.counts,
+            totals: &self.totals,
+            oldest_ready_age_ms: self.oldest_ready_age.map(duration_ms::of),
+            health: &self.health,
+            workers: self.workers,
+            corrupt: self.corrupt,
+            settings: &self.settings,
+            as_of: Rfc3339(self.as_of),
+        };
+        shown.serialize(to)
     }
 }
+
+/// A queue with its figures and settings.
+#[derive(Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Queue))]
+struct Shown<'a> {
+    name: &'a QueueName,
+    paused: bool,
+    /// Number of jobs by status.
+    #[cfg_attr(feature = "openapi", schema(value_type = BTreeMap<String, Count>))]
+    counts: &'a Counts,
+    totals: &'a Totals,
+    /// Age of the oldest job that could run now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest_ready_age_ms: Option<u64>,
+    health: &'a Health,
+    /// Live workers that serve the queue.
+    workers: u64,
+    /// Unreadable records that were found.
+    corrupt: u64,
+    settings: &'a QueueSettings,
+    /// When the store counted.
+    as_of: Rfc3339,
+}
+
+schema_of_form!(Queue, Shown<'static>);
 
 /// As an object, with every status.
 impl Serialize for Counts {

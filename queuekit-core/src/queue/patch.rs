@@ -170,6 +170,30 @@ impl QueueSettings {
     }
 }
 
+/// The properties of the settings, of which none is required and no other is admitted.
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for QueuePatch {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::schema::AdditionalProperties;
+        use utoipa::openapi::{RefOr, Schema};
+        let mut settings = QueueSettings::schema();
+        if let RefOr::T(Schema::Object(patch)) = &mut settings {
+            let text = "Changes of settings; settings that are absent stay as they are.";
+            patch.description = Some(text.to_owned());
+            patch.required.clear();
+            patch.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
+        }
+        settings
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for QueuePatch {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "QueuePatch".into()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,11 @@ use crate::{duration_ms, json_object};
 /// let patch = QueuePatch::default().retention(retention);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "How long ended jobs are kept.")
+)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Retention {
@@ -60,9 +65,11 @@ impl Default for Retention {
 ///
 /// In JSON: `{"age_ms": 600000, "jobs": null}`. A value that is absent or null sets no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Keep {
     #[serde(default, rename = "age_ms", with = "duration_ms::option")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 600_000))]
     pub(crate) age: Option<Duration>,
     #[serde(default)]
     pub(crate) jobs: Option<u64>,

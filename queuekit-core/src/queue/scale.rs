@@ -17,6 +17,7 @@ const SLOTS_OF_ONE: u64 = 10;
 ///
 /// As JSON: the object that `GET /v1/scale` answers. The age is in seconds, as scalers expect it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Scale {
     /// Jobs that could run now, without those of paused queues.
@@ -25,6 +26,7 @@ pub struct Scale {
     pub running: u64,
     /// Age of the oldest ready job; zero if no job is ready.
     #[serde(rename = "oldest_ready_s", serialize_with = "seconds")]
+    #[cfg_attr(feature = "openapi", schema(value_type = f64))]
     pub oldest_ready: Duration,
     /// Live workers that serve any of the queues.
     pub workers: u64,

@@ -12,6 +12,11 @@ use crate::duration_ms;
 ///
 /// A store keeps them as one JSON [document](Self::to_json), which HTTP shows too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(utoipa::ToSchema),
+    schema(description = "The settings of a queue; in force within 1 s of their change.")
+)]
 #[serde(from = "Map<String, Value>")]
 #[non_exhaustive]
 pub struct QueueSettings {
@@ -20,6 +25,7 @@ pub struct QueueSettings {
     /// The number of pending jobs at which an enqueue returns `QueueFull` (R2.8; default none).
     pub max_pending: Option<u64>,
     /// The live leases that a partition key may have at once (R7.3; default 1).
+    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10_000))]
     pub per_key: u32,
     /// Whether a waiting head of a key holds up the later jobs (default block).
     pub key_on_wait: KeyOnWait,
@@ -29,13 +35,16 @@ pub struct QueueSettings {
     pub order: Order,
     /// How long an idempotency key stays in use after its job has ended (R2.5; default 24 h).
     #[serde(rename = "dedup_window_ms", serialize_with = "duration_ms::serialize")]
+    #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub dedup_window: Duration,
     /// How long ended jobs are kept.
     pub retention: Retention,
     /// A description of the queue, for people (default empty).
+    #[cfg_attr(feature = "openapi", schema(max_length = 1024))]
     pub description: String,
     /// Settings that a newer version has stored; they are kept unchanged.
     #[serde(flatten)]
+    #[cfg_attr(feature = "openapi", schema(ignore))]
     newer: Map<String, Value>,
 }
 

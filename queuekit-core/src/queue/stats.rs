@@ -56,6 +56,7 @@ impl Queue {
 /// A number of jobs; above 10,000 it may be an estimate.
 // Exhaustive: a number, and whether it was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Count {
     /// How many.
     pub value: u64,
@@ -85,6 +86,7 @@ impl Default for Count {
 /// that is retried ends again and counts again.
 // Exhaustive: a store that leaves a number out must not compile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Totals {
     /// How many were completed.
     pub completed: u64,

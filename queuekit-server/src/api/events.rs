@@ -16,9 +16,7 @@ use super::trace_context;
 use crate::web::json::{self, Raw};
 use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::{Caller, EnqueueScope, Problem};
-use crate::wire::{
-    EmittedForm, EmittedManyBody, NewEventBody, NewEventsBody, bounded, one_of_schema,
-};
+use crate::wire::{EmittedManyBody, NewEventBody, NewEventsBody, bounded, one_of_schema};
 
 const CLOUD_EVENT: &str = "application/cloudevents+json";
 const CLOUD_EVENTS: &str = "application/cloudevents-batch+json";
@@ -32,7 +30,7 @@ one_of_schema! { GivenBody, "Emit" = NewEventBody, "NewEvent" | NewEventsBody, "
 pub(super) enum AnswerBody {}
 
 one_of_schema! {
-    AnswerBody, "EmitAnswer" = EmittedForm, "Emitted" | EmittedManyBody, "EmittedMany"
+    AnswerBody, "EmitAnswer" = EmitOutcome, "EmitOutcome" | EmittedManyBody, "EmittedMany"
 }
 
 /// Stores an event, or several in one atomic step, with a delivery for each subscription.

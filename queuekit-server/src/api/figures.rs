@@ -1,5 +1,6 @@
 //! The figures of queues and workers, read once for all who ask.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -8,12 +9,10 @@ use futures_util::FutureExt;
 use queuekit::queues::Queue;
 use queuekit::store::BackendExt;
 use queuekit::workers::WorkerInfo;
-use queuekit::{Client, Error, ErrorKind, Result};
+use queuekit::{Client, Error, ErrorKind, Result, Timestamp};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-
-use crate::wire::fingerprint;
 
 /// The pause between two readings while anybody asks.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -39,6 +38,15 @@ impl Figures {
     pub(crate) fn fingerprints(&self) -> &[u64] {
         self.fingerprints.get_or_init(|| self.queues.iter().map(fingerprint).collect())
     }
+}
+
+/// A number that changes when something of a queue other than time has changed.
+fn fingerprint(queue: &Queue) -> u64 {
+    let mut still = queue.clone();
+    (still.oldest_ready_age, still.as_of) = (None, Timestamp::default());
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_vec(&still).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Figures that a task keeps fresh while there are requests for them. A request waits for the store

@@ -33,11 +33,9 @@ struct KeyBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     per_second: Option<u32>,
     /// When the key expires.
-    #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     expires: Option<Time>,
     /// When the key was last sent to this process, even if it was refused; missing: never.
-    #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_used: Option<Time>,
 }

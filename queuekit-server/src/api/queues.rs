@@ -6,26 +6,24 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::QueueName;
 use queuekit::jobs::PageSize;
-use queuekit::queues::{Queue, QueuePatch};
+use queuekit::queues::{Queue, QueuePatch, QueueSettings};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::app::App;
 use super::audit::{audited, json};
-use super::jobs::list::{PageBody, page};
+use super::jobs::list::page;
 use super::params::{Force, JobQuery, Named, Params};
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::{AdminScope, Caller, Json, Problem, Scope, response_budget};
-use crate::wire::{PatchBody, QueueForm, SettingsBody};
+use crate::wire::JobsBody;
 
 /// A page of queues.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Queues)]
 pub(super) struct QueuesBody {
-    #[schema(value_type = Vec<QueueForm>)]
     queues: Vec<Queue>,
     /// Send it as `after` for the next page; missing on the last page.
-    #[schema(value_type = Option<String>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<QueueName>,
 }
@@ -65,7 +63,7 @@ pub(super) async fn list_queues(
     get, path = "/v1/queues/{name}", tag = "queues", security(("key" = [])),
     params(("name" = String, Path)),
     responses(
-        (status = 200, description = "The queue.", body = QueueForm),
+        (status = 200, description = "The queue.", body = Queue),
         (status = 404, description = "The queue does not exist."),
     )
 )]
@@ -84,7 +82,7 @@ pub(super) async fn get_queue(
 #[utoipa::path(
     get, path = "/v1/queues/{name}/jobs", tag = "queues", security(("key" = [])),
     params(("name" = String, Path), JobQuery),
-    responses((status = 200, description = "A page.", body = PageBody))
+    responses((status = 200, description = "A page.", body = JobsBody))
 )]
 pub(super) async fn jobs_of_queue(
     State(app): State<App>,
@@ -102,13 +100,13 @@ pub(super) async fn jobs_of_queue(
 #[utoipa::path(
     post, path = "/v1/queues/{name}/pause", tag = "queues", security(("key" = [])),
     params(("name" = String, Path)),
-    responses((status = 200, description = "The settings that now apply.", body = SettingsBody))
+    responses((status = 200, description = "The settings that now apply.", body = QueueSettings))
 )]
 pub(super) async fn pause(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<QueueName>,
-) -> Result<Answer<SettingsBody>, Problem> {
+) -> Result<Answer<QueueSettings>, Problem> {
     change(&app, &caller, &name, QueuePatch::default().paused(true)).await
 }
 
@@ -116,13 +114,13 @@ pub(super) async fn pause(
 #[utoipa::path(
     post, path = "/v1/queues/{name}/resume", tag = "queues", security(("key" = [])),
     params(("name" = String, Path)),
-    responses((status = 200, description = "The settings that now apply.", body = SettingsBody))
+    responses((status = 200, description = "The settings that now apply.", body = QueueSettings))
 )]
 pub(super) async fn resume(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<QueueName>,
-) -> Result<Answer<SettingsBody>, Problem> {
+) -> Result<Answer<QueueSettings>, Problem> {
     change(&app, &caller, &name, QueuePatch::default().paused(false)).await
 }
 
@@ -130,15 +128,15 @@ pub(super) async fn resume(
 #[utoipa::path(
     patch, path = "/v1/queues/{name}", tag = "queues", security(("key" = [])),
     params(("name" = String, Path)),
-    request_body(content = PatchBody, content_type = "application/json"),
-    responses((status = 200, description = "The settings that now apply.", body = SettingsBody))
+    request_body(content = QueuePatch, content_type = "application/json"),
+    responses((status = 200, description = "The settings that now apply.", body = QueueSettings))
 )]
 pub(super) async fn configure(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<QueueName>,
-    Json(PatchBody(patch), ..): Json<AdminScope, PatchBody>,
-) -> Result<Answer<SettingsBody>, Problem> {
+    Json(patch, ..): Json<AdminScope, QueuePatch>,
+) -> Result<Answer<QueueSettings>, Problem> {
     change(&app, &caller, &name, patch).await
 }
 
@@ -215,7 +213,7 @@ async fn change(
     caller: &Caller,
     name: &QueueName,
     patch: QueuePatch,
-) -> Result<Answer<SettingsBody>, Problem> {
+) -> Result<Answer<QueueSettings>, Problem> {
     admit(caller, name)?;
     patch.check()?;
     let target = format!("queue {name} {}", json(&patch));
@@ -224,7 +222,7 @@ async fn change(
     let configuring =
         async move { here.admin()?.configure(&name, &patch).await.map_err(Problem::from) };
     let audited = audited(app, caller, "configure", target, configuring);
-    Ok(Answer(SettingsBody(with_quota(new_queue, audited).await?)))
+    Ok(Answer(with_quota(new_queue, audited).await?))
 }
 
 /// Settings affect jobs of every kind, so a key for some kinds cannot change them.

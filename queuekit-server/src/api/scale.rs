@@ -12,7 +12,7 @@ use utoipa::IntoParams;
 use super::app::App;
 use super::params::Params;
 use crate::web::{Caller, Problem, Scope};
-use crate::wire::{BATCH, ScaleForm};
+use crate::wire::BATCH;
 
 /// Which queues to scale for.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -33,7 +33,7 @@ pub(super) struct ScaleQuery {
 /// figures are a second or two old.
 #[utoipa::path(
     get, path = "/v1/scale", tag = "watching", security(("key" = [])), params(ScaleQuery),
-    responses((status = 200, description = "What the queues need and have.", body = ScaleForm))
+    responses((status = 200, description = "What the queues need and have.", body = Scale))
 )]
 pub(super) async fn scale(
     State(app): State<App>,

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use anyhow::Result;
 use clap::Args;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::api::Api;
@@ -12,7 +12,7 @@ use super::context::{Access, Context};
 use super::exit::Exit;
 use super::output::{Output, remark};
 use super::table::{Cell, Table};
-use crate::wire::AuditEntryBody;
+use crate::wire::{AuditBody, AuditEntryBody};
 
 /// Entries that are read at once.
 const PAGE: usize = 1000;
@@ -32,12 +32,6 @@ struct Query {
     before: Option<u64>,
 }
 
-#[derive(Deserialize)]
-struct Page {
-    entries: Vec<Box<RawValue>>,
-    before: Option<u64>,
-}
-
 impl Audit {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
@@ -50,7 +44,7 @@ impl Audit {
         let (most, mut entries, mut before) = (self.limit.get(), Vec::new(), None);
         loop {
             let query = Query { limit: PAGE.min(most - entries.len()), before };
-            let page: Page = api.find("/v1/audit", &query).await?.read()?;
+            let page: AuditBody<Box<RawValue>> = api.find("/v1/audit", &query).await?.read()?;
             entries.extend(page.entries);
             before = page.before;
             if before.is_none() || entries.len() >= most {

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use queuekit::error_groups::GroupId;
 use queuekit::jobs::BulkAction;
 use queuekit::{Job, QueueName};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -21,7 +21,7 @@ use super::format::{ago, brief, on_a_line, printable};
 use super::job;
 use super::output::{Output, remark};
 use super::table::{Cell, Table};
-use crate::wire::{ErrorGroupBody, FilterBody};
+use crate::wire::{ErrorGroupBody, ErrorGroupsBody, FilterBody};
 
 /// Letters of a signature in the list.
 const LETTERS: usize = 60;
@@ -102,11 +102,6 @@ struct Query<'a> {
     limit: Option<usize>,
 }
 
-#[derive(Deserialize)]
-struct Groups {
-    groups: Vec<Box<RawValue>>,
-}
-
 impl Errors {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
@@ -130,7 +125,7 @@ impl List {
         let most = self.limit.get();
         let limit = Some(most.saturating_add(1).min(1000));
         let query = Query { queue: self.queue.as_ref(), limit };
-        let Groups { mut groups } = api.find("/v1/errors", &query).await?.read()?;
+        let ErrorGroupsBody { mut groups } = api.find("/v1/errors", &query).await?.read()?;
         let has_more = groups.len() > most;
         groups.truncate(most);
         output.list(&groups, table(&groups)?)?;
@@ -146,7 +141,7 @@ impl Show {
         let Group { id, queue } = &self.group;
         let query = Query { queue: queue.as_ref(), limit: None };
         let answer = api.find(&format!("/v1/errors/{id}"), &query).await?;
-        let Groups { groups } = answer.read()?;
+        let ErrorGroupsBody { groups } = answer.read::<ErrorGroupsBody<Box<RawValue>>>()?;
         let dead = dead_now(api, self.group.dead()).await?;
         if output.json {
             let value = json!({ "groups": groups, "dead": dead });

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use queuekit::events::{self, EmitOutcome};
 use queuekit::jobs::{IdempotencyKey, Kind, PartitionKey};
 use queuekit::store::as_json;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 use tracing::Instrument;
 
@@ -23,7 +23,7 @@ use super::output::{Output, remark};
 use super::payload;
 use super::table::{Cell, Table};
 use crate::monitor::traces;
-use crate::wire::{NewEventBody, Time};
+use crate::wire::{EventsBody, NewEventBody, Time};
 
 const LETTERS: usize = 60;
 const PAGE: usize = 500;
@@ -86,12 +86,6 @@ struct Query<'a> {
     cursor: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Page {
-    events: Vec<Box<RawValue>>,
-    cursor: Option<String>,
-}
-
 impl Event {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
@@ -138,7 +132,7 @@ pub(crate) async fn count(api: &Api, types: &str, from: Option<Time>) -> Result<
     let (mut number, mut cursor) = (0, None);
     loop {
         let query = Query { r#type: types, from, limit: PAGE, cursor };
-        let page: Page = api.find("/v1/events", &query).await?.read()?;
+        let page: EventsBody<Box<RawValue>> = api.find("/v1/events", &query).await?.read()?;
         number += page.events.len();
         cursor = page.cursor;
         if cursor.is_none() {
@@ -155,7 +149,7 @@ impl List {
         loop {
             let limit = PAGE.min(most - events.len() + 1);
             let query = Query { r#type: &self.kind, from, limit, cursor };
-            let page: Page = api.find("/v1/events", &query).await?.read()?;
+            let page: EventsBody<Box<RawValue>> = api.find("/v1/events", &query).await?.read()?;
             events.extend(page.events);
             cursor = page.cursor;
             if cursor.is_none() || events.len() > most {

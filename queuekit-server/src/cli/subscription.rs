@@ -6,7 +6,6 @@ use anyhow::Result;
 use axum::http::{Method, StatusCode};
 use clap::{Args, Subcommand};
 use queuekit::events::ConsumerName;
-use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -20,7 +19,9 @@ use super::exit::Exit;
 use super::format::span;
 use super::output::Output;
 use super::table::{Cell, Table};
-use crate::wire::{NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody, Time};
+use crate::wire::{
+    NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody, SubscriptionsBody, Time,
+};
 
 /// Manage subscriptions: which events each consumer gets
 #[derive(Subcommand, Debug)]
@@ -107,11 +108,6 @@ pub(crate) struct Replay {
     dry_run: bool,
 }
 
-#[derive(Deserialize)]
-struct Subscriptions {
-    subscriptions: Vec<Box<RawValue>>,
-}
-
 impl Subscription {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
@@ -154,7 +150,7 @@ async fn turn(api: &Api, consumer: &ConsumerName, enabled: bool, output: Output)
 
 /// Lists all subscriptions; the route answers figures of one at a time.
 async fn list(api: &Api, output: Output) -> Result<()> {
-    let all: Subscriptions = api.get("/v1/subscriptions").await?.read()?;
+    let all: SubscriptionsBody<Box<RawValue>> = api.get("/v1/subscriptions").await?.read()?;
     let mut subscriptions = Vec::with_capacity(all.subscriptions.len());
     for one in all.subscriptions {
         let SubscriptionBody { consumer, .. } = serde_json::from_str(one.get())?;

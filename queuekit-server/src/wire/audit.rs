@@ -8,9 +8,10 @@ use super::Time;
 
 /// A page of the audit log.
 #[derive(Serialize, Deserialize, ToSchema)]
-#[schema(as = Audit)]
-pub(crate) struct AuditBody {
-    pub(crate) entries: Vec<AuditEntryBody>,
+#[schema(as = Audit, bound = "")]
+pub(crate) struct AuditBody<T = AuditEntryBody> {
+    #[schema(value_type = Vec<AuditEntryBody>)]
+    pub(crate) entries: Vec<T>,
     /// Where the next page begins; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -24,7 +25,6 @@ pub(crate) struct AuditEntryBody {
     /// Rises from entry to entry.
     pub(crate) seq: u64,
     /// When the entry was made.
-    #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Time,
     /// The id of the API key, `account@host` for a command on the store, or `-` on a server without
     /// keys.

@@ -5,9 +5,8 @@ use std::time::Duration;
 use queuekit::jobs::{BulkAction, BulkActionName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa::openapi::Object;
 
-use super::{FilterBody, Time, enum_schema, millis};
+use super::{FilterBody, Time, millis};
 use crate::web::Problem;
 
 /// One step of an action on all jobs that match a filter.
@@ -16,7 +15,6 @@ use crate::web::Problem;
 #[schema(as = Bulk)]
 pub(crate) struct BulkBody {
     /// What to do with each job.
-    #[schema(schema_with = actions)]
     pub(crate) action: BulkActionName,
     /// Why, for `dead-letter`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +40,6 @@ pub(crate) struct BulkBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cursor: Option<String>,
     /// `since` of the first step.
-    #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<Time>,
 }
@@ -59,12 +56,7 @@ pub(crate) struct BulkReportBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cursor: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) since: Option<Time>,
-}
-
-fn actions() -> Object {
-    enum_schema(BulkActionName::WORDS, "What to do with each job.")
 }
 
 impl BulkBody {

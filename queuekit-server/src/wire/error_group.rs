@@ -9,9 +9,10 @@ use super::Time;
 
 /// Error groups, the most recent first.
 #[derive(Serialize, Deserialize, ToSchema)]
-#[schema(as = ErrorGroups)]
-pub(crate) struct ErrorGroupsBody {
-    pub(crate) groups: Vec<ErrorGroupBody>,
+#[schema(as = ErrorGroups, bound = "")]
+pub(crate) struct ErrorGroupsBody<T = ErrorGroupBody> {
+    #[schema(value_type = Vec<ErrorGroupBody>)]
+    pub(crate) groups: Vec<T>,
 }
 
 /// Errors of one queue that look alike.
@@ -30,13 +31,10 @@ pub(crate) struct ErrorGroupBody {
     /// Jobs that died of it, including those that were deleted or retried since.
     pub(crate) deaths: u64,
     /// When the group began.
-    #[schema(value_type = String, format = DateTime)]
     pub(crate) first: Time,
     /// When it was last added to.
-    #[schema(value_type = String, format = DateTime)]
     pub(crate) last: Time,
     /// The job that it was last added to for; it may be gone.
-    #[schema(value_type = String, format = Uuid)]
     pub(crate) sample: JobId,
 }
 

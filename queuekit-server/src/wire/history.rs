@@ -16,7 +16,6 @@ pub(crate) struct HistoryBody {
     pub(crate) runs: Vec<RunsRowBody>,
     /// Ask again with this as `from` for the rows that follow; missing if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) next: Option<Time>,
 }
 
@@ -26,10 +25,8 @@ pub(crate) struct HistoryBody {
 pub(crate) struct TotalsRowBody {
     pub(crate) queue: String,
     /// The beginning of the time that the row stands for.
-    #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Time,
     /// When the totals were read: a rate is a difference of totals over the difference of this.
-    #[schema(value_type = String, format = DateTime)]
     pub(crate) read_at: Time,
     /// Jobs that were enqueued.
     pub(crate) enqueued: u64,
@@ -48,7 +45,6 @@ pub(crate) struct RunsRowBody {
     /// Missing for all kinds that have no histograms of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kind: Option<String>,
-    #[schema(value_type = String, format = DateTime)]
     pub(crate) at: Time,
     pub(crate) completed: u64,
     /// Runs that failed, and whose job is retried.

@@ -1,4 +1,4 @@
-//! A job in answers: the core serializes it, and commands read the core's type.
+//! Jobs in answers. The core serializes a job, and commands read the core's type.
 
 use std::borrow::Cow;
 
@@ -12,113 +12,27 @@ use utoipa::ToSchema;
 
 use super::{ShownBytes, Time, TokenBody, millis};
 
-/// A job.
-#[derive(ToSchema)]
-#[schema(as = Job)]
-#[expect(dead_code, reason = "only its schema is used")]
-pub(crate) struct JobForm {
-    #[schema(value_type = String, format = Uuid)]
-    id: JobId,
-    queue: String,
-    kind: String,
-    /// `running`, `expired`, `ready`, `failed`, `scheduled`, `blocked`, `dead`, `cancelled` or
-    /// `completed`.
-    #[schema(value_type = String)]
-    status: Status,
-    priority: u8,
-    attempts: u32,
-    max_attempts: u32,
-    /// How often the job was released.
-    releases: u32,
-    /// Increases with every lease.
-    lease_seq: u64,
-    #[schema(value_type = String, format = DateTime)]
-    created_at: Time,
-    #[schema(value_type = String, format = DateTime)]
-    scheduled_at: Time,
-    #[schema(value_type = Option<String>, format = DateTime)]
-    started_at: Option<Time>,
-    #[schema(value_type = Option<String>, format = DateTime)]
-    finished_at: Option<Time>,
-    lease_expires_in_ms: Option<u64>,
-    worker: Option<String>,
-    partition_key: Option<String>,
-    idempotency_key: Option<String>,
-    timeout_ms: u64,
-    deadline_in_ms: Option<u64>,
-    /// The payload as it was enqueued, if it is JSON.
-    payload: Option<serde_json::Value>,
-    /// Instead of `payload`, if the bytes are not JSON.
-    payload_base64: Option<String>,
-    result: Option<serde_json::Value>,
-    result_base64: Option<String>,
-    /// Why the job is dead.
-    reason: Option<String>,
-    /// The last 20 failures, oldest first.
-    errors: Vec<FailureForm>,
-    /// The last 20 releases, oldest first.
-    released: Option<Vec<ReleaseForm>>,
-    progress: Option<ProgressForm>,
-    /// The last 100 lines, oldest first.
-    logs: Vec<LineForm>,
-    #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    metadata: Metadata,
-    #[schema(required = false)]
-    cancel_requested: bool,
-    #[schema(value_type = Option<String>, format = Uuid)]
-    moved_from: Option<JobId>,
+/// One page of jobs.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = Jobs, bound = "")]
+pub(crate) struct JobsBody<T = Job> {
+    #[schema(value_type = Vec<Job>)]
+    pub(crate) jobs: Vec<T>,
+    /// Cursor of the next page; missing on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cursor: Option<String>,
+    pub(crate) examined: ExaminedBody,
 }
 
-/// A failed attempt.
-#[derive(ToSchema)]
-#[schema(as = Failure)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct FailureForm {
-    attempt: u32,
-    lease_seq: u64,
-    #[schema(value_type = String, format = DateTime)]
-    at: Time,
-    /// When the lease was granted.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    started_at: Option<Time>,
-    worker: Option<String>,
-    error: String,
-}
-
-/// A run that ended by a release, which spends no attempt.
-#[derive(ToSchema)]
-#[schema(as = Release)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct ReleaseForm {
-    lease_seq: u64,
-    #[schema(value_type = String, format = DateTime)]
-    at: Time,
-    /// When the lease was granted.
-    #[schema(value_type = Option<String>, format = DateTime)]
-    started_at: Option<Time>,
-    worker: Option<String>,
-    /// `shutdown`, `snooze`, `unknown_kind`, `undecodable`, `throttle` or `sleep`.
-    cause: Option<String>,
-}
-
-/// Progress of a run.
-#[derive(ToSchema)]
-#[schema(as = Progress)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct ProgressForm {
-    /// 0 to 1.
-    fraction: f32,
-    message: String,
-}
-
-/// A log line of a run.
-#[derive(ToSchema)]
-#[schema(as = LogLine)]
-#[expect(dead_code, reason = "only its schema is used")]
-struct LineForm {
-    #[schema(value_type = String, format = DateTime)]
-    at: Time,
-    text: String,
+/// What the page has looked at, whether it is on the page or not.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = Examined)]
+pub(crate) struct ExaminedBody {
+    /// How many jobs.
+    pub(crate) jobs: usize,
+    /// The last of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) up_to: Option<JobId>,
 }
 
 /// Why a job is not running.
@@ -154,11 +68,9 @@ pub(crate) struct LeasedBody<'a> {
 /// The fields of a job that a worker needs to run it.
 #[derive(Serialize, ToSchema)]
 struct LeasedJob<'a> {
-    #[schema(value_type = String, format = Uuid)]
     id: JobId,
     queue: &'a str,
     kind: &'a str,
-    #[schema(value_type = String)]
     status: Status,
     /// Which attempt this is, 1 for the first.
     attempts: u32,
@@ -170,9 +82,7 @@ struct LeasedJob<'a> {
     timeout_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     deadline_in_ms: Option<u64>,
-    #[schema(value_type = String, format = DateTime)]
     created_at: Time,
-    #[schema(value_type = String, format = DateTime)]
     scheduled_at: Time,
     #[serde(skip_serializing_if = "Option::is_none")]
     partition_key: Option<&'a str>,
@@ -181,7 +91,6 @@ struct LeasedJob<'a> {
     payload: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_base64: Option<String>,
-    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     metadata: &'a Metadata,
 }
 

@@ -16,7 +16,6 @@ use crate::web::Problem;
 #[serde(deny_unknown_fields)]
 #[schema(as = NewEvent)]
 pub(crate) struct NewEventBody {
-    #[schema(value_type = Option<String>, format = Uuid)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<EventId>,
     #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$", example = "order.paid")]
@@ -36,7 +35,6 @@ pub(crate) struct NewEventBody {
     #[schema(min_length = 1, max_length = 256)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) idempotency_key: Option<String>,
-    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     #[serde(default, deserialize_with = "metadata", skip_serializing_if = "Option::is_none")]
     pub(crate) metadata: Option<Metadata>,
     /// How long its deliveries wait.

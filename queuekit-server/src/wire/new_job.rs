@@ -9,7 +9,7 @@ use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-use utoipa::openapi::schema::{OneOfBuilder, Type};
+use utoipa::openapi::schema::Type;
 use utoipa::openapi::{ObjectBuilder, Schema};
 
 use super::{GivenBytes, ShownBytes, Time, bounded, metadata, millis, one_of_schema};
@@ -21,7 +21,6 @@ use crate::web::{Problem, json};
 #[schema(as = NewJob)]
 pub(crate) struct NewJobBody {
     /// An id that you generate, so that you can repeat a call whose answer was lost.
-    #[schema(value_type = Option<String>, format = Uuid)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<JobId>,
     /// Which handler runs it.
@@ -52,7 +51,6 @@ pub(crate) struct NewJobBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) delay_ms: Option<u64>,
     /// When the job may run, instead of `delay_ms`.
-    #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) run_at: Option<Time>,
     /// The queue accepts one job with this key.
@@ -76,7 +74,6 @@ pub(crate) struct NewJobBody {
     pub(crate) deadline_ms: Option<u64>,
     /// Travels with the job; names and values have at most 4 KiB together.
     #[serde(default, deserialize_with = "metadata")]
-    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) metadata: Option<Metadata>,
 }
@@ -255,5 +252,5 @@ fn priority_schema() -> Schema {
     let level = level.minimum(Some(0)).maximum(Some(31));
     let names = ["low", "normal", "high", "critical"];
     let name = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
-    OneOfBuilder::new().item(level).item(name).build().into()
+    utoipa::openapi::schema::OneOfBuilder::new().item(level).item(name).build().into()
 }

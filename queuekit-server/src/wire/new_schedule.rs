@@ -7,10 +7,10 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-use utoipa::openapi::schema::{OneOfBuilder, Type};
-use utoipa::openapi::{Object, ObjectBuilder, Schema};
+use utoipa::openapi::schema::Type;
+use utoipa::openapi::{ObjectBuilder, Schema};
 
-use super::{NewJobBody, Time, enum_schema, nullable};
+use super::{NewJobBody, Time, nullable};
 use crate::web::Problem;
 
 /// A schedule to store, with a cron expression or an interval.
@@ -36,16 +36,15 @@ pub(crate) struct NewScheduleBody {
     #[schema(schema_with = catch_ups, required = false)]
     #[serde(default, deserialize_with = "catch_up", skip_serializing_if = "Option::is_none")]
     pub(crate) catch_up: Option<CatchUp>,
-    #[schema(schema_with = overlaps)]
+    /// Whether to enqueue a job while the last one has not ended.
+    #[schema(nullable = false)]
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
     pub(crate) overlap: Option<Overlap>,
     #[serde(default)]
     #[schema(maximum = 31622400000_u64)]
     pub(crate) jitter_ms: u64,
-    #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) start: Option<Time>,
-    #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) end: Option<Time>,
     /// Pauses or resumes the schedule; if left out, a pause stays as it is.
@@ -67,11 +66,7 @@ fn catch_ups() -> Schema {
     let number = ObjectBuilder::new().schema_type(Type::Integer);
     let number = number.minimum(Some(0)).maximum(Some(1000));
     let all = ObjectBuilder::new().property("all", number).required("all");
-    OneOfBuilder::new().item(words).item(all).build().into()
-}
-
-fn overlaps() -> Object {
-    enum_schema(Overlap::WORDS, "Whether to enqueue a job while the last one has not ended.")
+    utoipa::openapi::schema::OneOfBuilder::new().item(words).item(all).build().into()
 }
 
 impl NewScheduleBody {

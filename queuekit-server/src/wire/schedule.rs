@@ -42,20 +42,16 @@ pub(crate) struct ScheduleBody {
     #[schema(value_type = Option<serde_json::Value>)]
     pub(crate) catch_up: Option<CatchUp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
     pub(crate) overlap: Option<Overlap>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) jitter_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) start: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) end: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) paused: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
     pub(crate) next_at: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last: Option<OccurrenceBody>,
@@ -79,7 +75,6 @@ pub(crate) struct ScheduledJobBody {
     pub(crate) deadline_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) partition_key: Option<String>,
-    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub(crate) metadata: Metadata,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<serde_json::Value>)]
@@ -92,9 +87,7 @@ pub(crate) struct ScheduledJobBody {
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = Occurrence)]
 pub(crate) struct OccurrenceBody {
-    #[schema(value_type = String, format = DateTime)]
     pub(crate) nominal: Time,
-    #[schema(value_type = String, format = Uuid)]
     pub(crate) job: JobId,
 }
 
@@ -102,7 +95,6 @@ pub(crate) struct OccurrenceBody {
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = ScheduleRun)]
 pub(crate) struct ScheduleRunBody {
-    #[schema(value_type = String, format = Uuid)]
     pub(crate) id: JobId,
 }
 
@@ -110,7 +102,6 @@ pub(crate) struct ScheduleRunBody {
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = NextRuns)]
 pub(crate) struct NextRunsBody {
-    #[schema(value_type = Vec<String>)]
     pub(crate) next: Vec<Time>,
 }
 

@@ -5,13 +5,14 @@ use queuekit::queues::Totals;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Time, TotalsForm};
+use super::Time;
 
 /// All subscriptions.
 #[derive(Serialize, Deserialize, ToSchema)]
-#[schema(as = Subscriptions)]
-pub(crate) struct SubscriptionsBody {
-    pub(crate) subscriptions: Vec<SubscriptionBody>,
+#[schema(as = Subscriptions, bound = "")]
+pub(crate) struct SubscriptionsBody<T = SubscriptionBody> {
+    #[schema(value_type = Vec<SubscriptionBody>)]
+    pub(crate) subscriptions: Vec<T>,
 }
 
 /// A subscription.
@@ -42,7 +43,6 @@ pub(crate) struct ConsumerStatsBody {
     pub(crate) depth: u64,
     pub(crate) in_flight: u64,
     pub(crate) dead: u64,
-    #[schema(value_type = TotalsForm)]
     pub(crate) totals: Totals,
     /// Share of failures among the last 100 that ended, 0 to 1.
     pub(crate) failure_rate: f64,
@@ -95,11 +95,9 @@ pub(crate) struct ReplayBody {
     #[schema(min_length = 1)]
     pub(crate) name: String,
     /// Events stored at this time or later. Default: the beginning of the log.
-    #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) from: Option<Time>,
     /// Events stored after this one, instead of `from`.
-    #[schema(value_type = Option<String>, format = Uuid)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) after: Option<EventId>,
     /// `to` of the first step.

@@ -1,11 +1,14 @@
 //! Times as RFC 3339 in UTC, durations as whole milliseconds.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp as Instant;
 use queuekit::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use utoipa::openapi::{KnownFormat, ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// A time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +31,7 @@ impl Serialize for Time {
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
+        let text = Cow::<'de, str>::deserialize(from)?;
         let at: Instant = text.parse().map_err(|_| {
             let rule = "a time is RFC 3339, such as 2026-01-31T12:00:00Z, before the year 10000";
             de::Error::custom(rule)
@@ -46,6 +49,20 @@ impl From<Instant> for Time {
 impl From<Timestamp> for Time {
     fn from(at: Timestamp) -> Self {
         Self(at)
+    }
+}
+
+impl PartialSchema for Time {
+    fn schema() -> RefOr<Schema> {
+        let instant = ObjectBuilder::new().schema_type(Type::String);
+        instant.format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime))).into()
+    }
+}
+
+/// The schema has the name of the core's, which is the same.
+impl ToSchema for Time {
+    fn name() -> Cow<'static, str> {
+        "Timestamp".into()
     }
 }
 

@@ -7,9 +7,8 @@ use queuekit::jobs::Kind;
 use queuekit::workers::{OrderedMode, Orders, Running};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa::openapi::Object;
 
-use super::{Time, enum_schema};
+use super::Time;
 use crate::web::Problem;
 
 /// A page of the workers that have sent a beat recently, by id.
@@ -52,7 +51,6 @@ pub(crate) struct WorkerBody {
     #[serde(default)]
     pub(crate) version: String,
     /// When it was started, by its own clock.
-    #[schema(value_type = Option<String>, format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) started_at: Option<Time>,
     /// Jobs that it runs, at most 100; a key that is restricted sees them if it is for all queues
@@ -73,7 +71,6 @@ pub(crate) struct RunningBody {
     pub(crate) id: String,
     pub(crate) kind: String,
     /// When this run began, by the clock of the worker.
-    #[schema(value_type = String, format = DateTime)]
     pub(crate) since: Time,
 }
 
@@ -99,8 +96,8 @@ impl RunningBody {
 pub(crate) struct OrdersBody {
     /// The number of the last order, which the worker sends as `obeyed` once it has obeyed.
     pub(crate) seq: u64,
-    /// What to do.
-    #[schema(schema_with = mode)]
+    /// `quiet`: reserve no more jobs. `resume`: reserve jobs again. `stop`: drain, and end.
+    #[schema(value_type = Option<OrderedMode>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) mode: Option<String>,
     /// How many jobs to run at once, at most.
@@ -116,12 +113,6 @@ impl OrdersBody {
         let (mode, slots) = (mode.map(|mode| mode.to_string()), slots.map(NonZeroU32::get));
         (!orders.is_empty()).then_some(Self { seq, mode, slots })
     }
-}
-
-fn mode() -> Object {
-    let text =
-        "`quiet`: reserve no more jobs. `resume`: reserve jobs again. `stop`: drain, and end.";
-    enum_schema(OrderedMode::WORDS, text)
 }
 
 /// An order, and to which workers. Exactly one of `workers`, `name` and `all` says to which, and
@@ -140,8 +131,8 @@ pub(crate) struct ControlBody {
     pub(crate) name: Option<String>,
     /// All workers that the key may give orders to.
     pub(crate) all: bool,
-    /// What to do.
-    #[schema(schema_with = mode)]
+    /// `quiet`: reserve no more jobs. `resume`: reserve jobs again. `stop`: drain, and end.
+    #[schema(value_type = Option<OrderedMode>)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) order: Option<String>,
     /// Maximum jobs to run at once; a worker never runs more than it was started with.

@@ -14,7 +14,7 @@ use crate::api::app::App;
 use crate::api::params::Params;
 use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::{Caller, Problem, Scope, response_budget};
-use crate::wire::{EventsPageBody, Time};
+use crate::wire::{EventsBody, Time};
 
 /// A filter of events.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -41,7 +41,7 @@ pub(in crate::api) struct EventQuery {
 /// Lists events in the order in which they were stored.
 #[utoipa::path(
     get, path = "/v1/events", tag = "events", security(("key" = [])), params(EventQuery),
-    responses((status = 200, description = "A page.", body = EventsPageBody))
+    responses((status = 200, description = "A page.", body = EventsBody))
 )]
 pub(in crate::api) async fn list_events(
     State(app): State<App>,
@@ -59,8 +59,8 @@ pub(in crate::api) async fn list_events(
     let cursor = page.cursor.map(|cursor| cursor.to_string());
     let wanted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !wanted.contains(CLOUD_EVENTS) {
-        let events = page.events.iter().filter(seen).collect();
-        let body = EventsPageBody { events, cursor };
+        let events: Vec<&Event> = page.events.iter().filter(seen).collect();
+        let body = EventsBody { events, cursor };
         return response_budget::answer(budget, &body).await;
     }
     let write = || {

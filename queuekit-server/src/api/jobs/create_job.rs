@@ -40,11 +40,9 @@ pub(crate) struct CreateJobBody {
 #[derive(Serialize, ToSchema)]
 #[schema(as = JobCreated)]
 pub(crate) struct CreatedBody {
-    #[schema(value_type = String, format = Uuid)]
     job_id: JobId,
     /// `pending`; for a duplicate its present state, if it is still stored.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
     status: Option<JobState>,
 }
 

@@ -21,25 +21,21 @@ use crate::web::json::Raw;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::{Caller, EnqueueScope, Problem, Scope, response_budget};
-use crate::wire::{
-    EnqueueBody, EnqueueOutcomesBody, JobForm, NewJobBody, one_of_schema, stored_job,
-};
+use crate::wire::{EnqueueBody, EnqueueOutcomesBody, NewJobBody, one_of_schema, stored_job};
 
 /// The outcome for one job.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Enqueued)]
 pub(crate) struct EnqueuedBody<'a> {
-    #[schema(value_type = String, format = Uuid)]
     id: JobId,
     /// `created` or `duplicate`.
     outcome: &'static str,
     /// Status of a duplicate that is still stored, if the key is for its queue and kind.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
     status: Option<Status>,
     /// The job that was stored; for a duplicate the job that exists, if the key may read it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<JobForm>)]
+    #[schema(value_type = Option<Job>)]
     job: Option<Cow<'a, Job>>,
 }
 

@@ -3,40 +3,14 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
+use queuekit::Job;
 use queuekit::jobs::{Cursor, JobFilter, Why};
-use queuekit::{Job, JobId};
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use crate::api::app::App;
 use crate::api::params::{Id, JobQuery, Params};
 use crate::web::off_the_runtime::search_place;
 use crate::web::{Caller, Problem, Scope, response_budget};
-use crate::wire::{JobForm, WhyBody};
-
-/// One page of jobs.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Jobs)]
-pub(crate) struct PageBody<'a> {
-    #[schema(value_type = Vec<JobForm>)]
-    jobs: Vec<&'a Job>,
-    /// Cursor of the next page; missing on the last page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-    examined: ExaminedBody,
-}
-
-/// What the page has looked at, whether it is on the page or not.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Examined)]
-struct ExaminedBody {
-    /// How many jobs.
-    jobs: usize,
-    /// The last of them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = Uuid)]
-    up_to: Option<JobId>,
-}
+use crate::wire::{ExaminedBody, JobsBody, WhyBody};
 
 /// Lists jobs, a page at a time.
 ///
@@ -46,7 +20,7 @@ struct ExaminedBody {
 /// than 10,000 jobs, and with `metadata` or `payload` at no more than 64 MiB of them.
 #[utoipa::path(
     get, path = "/v1/jobs", tag = "jobs", security(("key" = [])), params(JobQuery),
-    responses((status = 200, description = "A page.", body = PageBody))
+    responses((status = 200, description = "A page.", body = JobsBody))
 )]
 pub(crate) async fn list_jobs(
     State(app): State<App>,
@@ -61,7 +35,7 @@ pub(crate) async fn list_jobs(
     get, path = "/v1/jobs/{id}", tag = "jobs", security(("key" = [])),
     params(("id" = String, Path, format = Uuid)),
     responses(
-        (status = 200, description = "The job.", body = JobForm),
+        (status = 200, description = "The job.", body = Job),
         (status = 404, description = "The job does not exist."),
     )
 )]
@@ -116,12 +90,12 @@ pub(in crate::api) async fn page(
     let place = if filter.needs_content() { search_place().await } else { None };
     let page = app.store().list_jobs(&filter).await?;
     drop(place);
-    let jobs = page.items.iter().filter(|job| caller.sees(job)).collect();
+    let jobs: Vec<&Job> = page.items.iter().filter(|job| caller.sees(job)).collect();
     let cursor = page.next.as_ref().map(Cursor::to_string);
     // It may be the id of a job that the key may not see.
     let up_to = page.examined.up_to().filter(|_| !caller.is_bound());
     let examined = ExaminedBody { jobs: page.examined.jobs(), up_to };
-    response_budget::answer(budget, &PageBody { jobs, cursor, examined }).await
+    response_budget::answer(budget, &JobsBody { jobs, cursor, examined }).await
 }
 
 fn reason(why: &Why) -> &'static str {

@@ -69,7 +69,6 @@ pub(crate) struct BeatBody {
     #[serde(default)]
     version: String,
     /// When it was started.
-    #[schema(value_type = Option<String>, format = DateTime)]
     started_at: Option<Time>,
     /// Jobs that it runs; those that run the longest are enough.
     #[schema(max_items = 100)]

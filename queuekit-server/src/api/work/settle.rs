@@ -10,12 +10,11 @@ use queuekit::store::{Nack, NackKind, NackOutcome};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-use utoipa::openapi::Object;
 
 use super::{OutcomeBody, OutcomesBody, lease, token};
 use crate::api::app::App;
 use crate::web::{Caller, Json, Problem, SettleScope};
-use crate::wire::{GivenBytes, bounded, enum_schema, millis};
+use crate::wire::{GivenBytes, bounded, millis};
 
 /// 30 days (R4.7).
 const MOST_DELAY_MS: u64 = 2_592_000_000;
@@ -59,9 +58,10 @@ pub(crate) struct NacksBody {
 #[schema(as = Nack)]
 struct NackBody {
     token: String,
-    /// What happens to the job.
+    /// `retry`: run the job again, unless this was its last attempt. `release`: give it back
+    /// unfinished, without spending an attempt. `fatal`: dead-letter it immediately. `cancelled`:
+    /// the job was cancelled.
     #[serde(default = "retry")]
-    #[schema(schema_with = kinds)]
     kind: NackKind,
     /// What went wrong; kept with the job, except for `release`.
     #[serde(default)]
@@ -70,25 +70,12 @@ struct NackBody {
     /// policy says, else 0.
     #[schema(maximum = 2592000000_u64)]
     delay_ms: Option<u64>,
-    /// Why the job is released.
-    #[schema(schema_with = causes)]
+    /// Why the job is released; kept with the job. Other kinds ignore it.
     cause: Option<ReleaseCause>,
 }
 
 fn retry() -> NackKind {
     NackKind::Retry
-}
-
-fn kinds() -> Object {
-    let text = "`retry`: run the job again, unless this was its last attempt. `release`: give it \
-                back unfinished, without spending an attempt. `fatal`: dead-letter it immediately. \
-                `cancelled`: the job was cancelled.";
-    enum_schema(NackKind::WORDS, text)
-}
-
-fn causes() -> Object {
-    let text = "Why the job is released; kept with the job. Other kinds ignore it.";
-    enum_schema(ReleaseCause::WORDS, text)
 }
 
 /// Records successes.

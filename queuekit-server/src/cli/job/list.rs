@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use anyhow::Result;
 use clap::Args;
 use queuekit::{Job, Status};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::cli::api::Api;
@@ -15,7 +15,7 @@ use crate::cli::filter::{self, FILTERS};
 use crate::cli::format::{ago, brief};
 use crate::cli::output::{Output, remark};
 use crate::cli::table::{Cell, Table};
-use crate::wire::{FilterBody, Time};
+use crate::wire::{FilterBody, JobsBody, Time};
 
 /// Jobs per request.
 const PAGE: usize = 200;
@@ -62,12 +62,6 @@ struct Query<'a> {
     cursor: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Page {
-    jobs: Vec<Box<RawValue>>,
-    cursor: Option<String>,
-}
-
 impl List {
     pub(super) async fn run(self, api: &Api, output: Output) -> Result<Exit> {
         let filter = FilterBody::read(self.filter.iter().map(String::as_str))?;
@@ -97,7 +91,7 @@ async fn show(
         // One more than is shown, to know whether there are more.
         let most = PAGE.min(limit - jobs.len() + 1);
         let query = Query { filter, recent, limit: most, cursor };
-        let page: Page = api.find("/v1/jobs", &query).await?.read()?;
+        let page: JobsBody<Box<RawValue>> = api.find("/v1/jobs", &query).await?.read()?;
         jobs.extend(page.jobs);
         cursor = page.cursor;
         if cursor.is_none() || jobs.len() > limit {
@@ -117,7 +111,7 @@ async fn show(
 pub(crate) async fn first(api: &Api, filter: &FilterBody) -> Result<Option<Job>> {
     let mut cursor = None;
     loop {
-        let page: Page = api
+        let page: JobsBody<Box<RawValue>> = api
             .find("/v1/jobs", &Query { filter, recent: false, limit: 1, cursor })
             .await?
             .read()?;
