@@ -1,16 +1,22 @@
 //! Parameters in paths and queries.
 
+use std::borrow::Cow;
+
 use axum::extract::{FromRequestParts, Query};
+use axum::http::Uri;
 use axum::http::request::Parts;
 use queuekit::jobs::JobFilter;
 use queuekit::{Error, JobId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use utoipa::IntoParams;
+use url::form_urlencoded;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{IntoParams, PartialSchema};
 
 use crate::web::Problem;
 use crate::web::redact::redact_values;
-use crate::wire::{FilterBody, Time};
+use crate::wire::FilterBody;
 
 /// The name in the path, parsed.
 #[derive(Debug)]
@@ -55,12 +61,16 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        match Query::<T>::try_from_uri(&parts.uri) {
-            Ok(Query(params)) => Ok(Self(params)),
-            Err(error) => {
-                let said = redact_values(&error.body_text());
-                Err(Problem::bad_request(format!("the query: {said}")))
-            }
+        read_query(&parts.uri).map(Self)
+    }
+}
+
+fn read_query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
+    match Query::<T>::try_from_uri(uri) {
+        Ok(Query(params)) => Ok(params),
+        Err(error) => {
+            let said = redact_values(&error.body_text());
+            Err(Problem::bad_request(format!("the query: {said}")))
         }
     }
 }
@@ -75,87 +85,70 @@ pub(super) struct Force {
     pub(super) force: bool,
 }
 
-/// A filter of jobs, in a query.
-#[derive(Debug, Default, Deserialize, IntoParams)]
+/// A filter of jobs, and which page of them, in a query.
+#[derive(Debug)]
+pub(super) struct JobQuery {
+    pub(super) filter: FilterBody,
+    page: PageQuery,
+}
+
+/// Which page of jobs.
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(super) struct JobQuery {
-    /// Only jobs whose id begins with these hexadecimal digits.
-    #[param(pattern = "^[0-9A-Fa-f-]{2,36}$")]
-    pub(super) id: Option<String>,
-    /// Only jobs in this queue.
-    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    pub(super) queue: Option<String>,
-    /// A status or state, or several, joined by commas.
-    #[param(pattern = "^[a-z]+(,[a-z]+)*$", example = "dead,failed")]
-    pub(super) status: Option<String>,
-    /// Only of this kind.
-    #[serde(alias = "type")]
-    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    pub(super) kind: Option<String>,
-    /// Only jobs with this partition key.
-    #[param(min_length = 1, max_length = 256)]
-    pub(super) partition_key: Option<String>,
-    /// Only jobs held, or last held, by this worker.
-    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    pub(super) worker: Option<String>,
-    /// Only dead or failed jobs whose error contains this text.
-    pub(super) error: Option<String>,
-    /// Only dead jobs of the error group with this id.
-    #[param(pattern = "^[0-9a-f]{16}$")]
-    pub(super) group: Option<String>,
-    /// Only jobs whose metadata has this value: `NAME:VALUE`.
-    #[param(example = "tenant:acme")]
-    pub(super) metadata: Option<String>,
-    /// Only jobs whose payload is JSON with a scalar of this text: `PATH:VALUE`.
-    #[param(example = "user.id:7")]
-    pub(super) payload: Option<String>,
-    /// Only jobs enqueued at this time or later.
-    #[param(value_type = Option<String>, format = DateTime)]
-    pub(super) created_from: Option<Time>,
-    /// Only jobs enqueued before this time.
-    #[param(value_type = Option<String>, format = DateTime)]
-    pub(super) created_to: Option<Time>,
-    /// Only jobs that ended at this time or later.
-    #[param(value_type = Option<String>, format = DateTime)]
-    pub(super) finished_from: Option<Time>,
-    /// Only jobs that ended before this time.
-    #[param(value_type = Option<String>, format = DateTime)]
-    pub(super) finished_to: Option<Time>,
+struct PageQuery {
     /// Only ended jobs, of all queues by the time of their end, the newest first. Without a queue,
     /// the store may have at most 1,000 queues.
     #[serde(default)]
-    pub(super) recent: bool,
+    recent: bool,
     /// Most jobs on the page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
-    pub(super) limit: Option<usize>,
+    limit: Option<usize>,
     /// `cursor` of the previous page.
     #[param(pattern = "^([0-9a-f]{2})+$")]
-    pub(super) cursor: Option<String>,
+    cursor: Option<String>,
 }
 
 impl JobQuery {
     pub(super) fn filter(self) -> queuekit::Result<JobFilter> {
-        let (limit, cursor) = (self.limit, self.cursor.as_deref().map(str::parse).transpose()?);
-        let is_recent = self.recent;
-        let body = FilterBody {
-            all: false,
-            id: self.id,
-            queue: self.queue,
-            status: self.status,
-            kind: self.kind,
-            partition_key: self.partition_key,
-            worker: self.worker,
-            error: self.error,
-            group: self.group,
-            metadata: self.metadata,
-            payload: self.payload,
-            created_from: self.created_from,
-            created_to: self.created_to,
-            finished_from: self.finished_from,
-            finished_to: self.finished_to,
-        };
-        let filter = body.filter(limit, cursor)?;
-        Ok(if is_recent { filter.recent() } else { filter })
+        let PageQuery { recent, limit, cursor } = self.page;
+        let filter = self.filter.filter(limit, cursor.as_deref().map(str::parse).transpose()?)?;
+        Ok(if recent { filter.recent() } else { filter })
     }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for JobQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        // Not `#[serde(flatten)]`: it admits unknown parameters, and cannot read numbers here.
+        let all = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        let (page, filter): (Vec<_>, Vec<_>) =
+            all.partition(|(name, _)| matches!(name.as_ref(), "recent" | "limit" | "cursor"));
+        Ok(Self { filter: read_pairs(&filter)?, page: read_pairs(&page)? })
+    }
+}
+
+/// Those of the filter in a body, without `all`.
+impl IntoParams for JobQuery {
+    fn into_params(place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let filter = match FilterBody::schema() {
+            RefOr::T(Schema::Object(filter)) => filter.properties,
+            _ => Default::default(),
+        };
+        let parameter = |(name, schema): (String, RefOr<Schema>)| {
+            let text = serde_json::json!(schema)["description"].as_str().map(str::to_owned);
+            let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Query);
+            parameter.description(text).schema(Some(schema)).build()
+        };
+        let filter = filter.into_iter().filter(|(name, _)| name != "all").map(parameter);
+        filter.chain(PageQuery::into_params(place)).collect()
+    }
+}
+
+fn read_pairs<T: DeserializeOwned>(pairs: &[(Cow<'_, str>, Cow<'_, str>)]) -> Result<T, Problem> {
+    let query =
+        form_urlencoded::Serializer::for_suffix("/?".to_owned(), 2).extend_pairs(pairs).finish();
+    let uri = query.parse().map_err(|_| Problem::bad_request("the query cannot be read"))?;
+    read_query(&uri)
 }

@@ -88,9 +88,9 @@ pub(super) async fn jobs_of_queue(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<QueueName>,
-    Params(query): Params<JobQuery>,
+    query: JobQuery,
 ) -> Result<Response, Problem> {
-    if query.queue.is_some() {
+    if query.filter.queue.is_some() {
         return Err(Problem::invalid("queue", "leave out `queue`: the path names it"));
     }
     page(&app, &caller, query.filter()?.queue(name)).await

@@ -1,4 +1,4 @@
-//! A filter of jobs, in a body.
+//! A filter of jobs: in a body, a query and on the command line.
 
 use queuekit::QueueName;
 use queuekit::error_groups::GroupId;
@@ -9,8 +9,7 @@ use utoipa::ToSchema;
 use super::{Time, nullable};
 use crate::web::Problem;
 
-/// A filter of jobs, in a body. Null is refused: a program that forgot a value must not change all
-/// jobs.
+/// A filter of jobs. Null is refused: a program that forgot a value must not change all jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Filter)]
@@ -20,55 +19,64 @@ pub(crate) struct FilterBody {
     pub(crate) all: bool,
     /// Only jobs whose id begins with these hexadecimal digits.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[0-9A-Fa-f-]{2,36}$")]
+    #[schema(nullable = false, pattern = "^[0-9A-Fa-f-]{2,36}$")]
     pub(crate) id: Option<String>,
+    /// Only jobs in this queue.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    #[schema(nullable = false, pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(crate) queue: Option<String>,
     /// A status or state, or several, joined by commas.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(example = "dead")]
+    #[schema(nullable = false, pattern = "^[a-z]+(,[a-z]+)*$", example = "dead,failed")]
     pub(crate) status: Option<String>,
+    /// Only of this kind.
     #[serde(
         default,
         alias = "type",
         deserialize_with = "nullable",
         skip_serializing_if = "Option::is_none"
     )]
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    #[schema(nullable = false, pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(crate) kind: Option<String>,
+    /// Only jobs with this partition key.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 256)]
+    #[schema(nullable = false, min_length = 1, max_length = 256)]
     pub(crate) partition_key: Option<String>,
+    /// Only jobs held, or last held, by this worker.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    #[schema(nullable = false, pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
     pub(crate) worker: Option<String>,
     /// Only dead or failed jobs whose error contains this text.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub(crate) error: Option<String>,
     /// Only dead jobs of the error group with this id.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[0-9a-f]{16}$")]
+    #[schema(nullable = false, pattern = "^[0-9a-f]{16}$")]
     pub(crate) group: Option<String>,
     /// Only jobs whose metadata has this value: `NAME:VALUE`.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(example = "tenant:acme")]
+    #[schema(nullable = false, example = "tenant:acme")]
     pub(crate) metadata: Option<String>,
     /// Only jobs whose payload is JSON with a scalar of this text: `PATH:VALUE`.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(example = "user.id:7")]
+    #[schema(nullable = false, example = "user.id:7")]
     pub(crate) payload: Option<String>,
+    /// Only jobs enqueued at this time or later.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(nullable = false, value_type = Option<String>, format = DateTime)]
     pub(crate) created_from: Option<Time>,
+    /// Only jobs enqueued before this time.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(nullable = false, value_type = Option<String>, format = DateTime)]
     pub(crate) created_to: Option<Time>,
+    /// Only jobs that ended at this time or later.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(nullable = false, value_type = Option<String>, format = DateTime)]
     pub(crate) finished_from: Option<Time>,
+    /// Only jobs that ended before this time.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>, format = DateTime)]
+    #[schema(nullable = false, value_type = Option<String>, format = DateTime)]
     pub(crate) finished_to: Option<Time>,
 }
 

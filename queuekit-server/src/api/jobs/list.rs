@@ -7,7 +7,7 @@ use queuekit::Job;
 use queuekit::jobs::{Cursor, JobFilter, Why};
 
 use crate::api::app::App;
-use crate::api::params::{Id, JobQuery, Params};
+use crate::api::params::{Id, JobQuery};
 use crate::web::off_the_runtime::search_place;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{ExaminedBody, JobsBody, WhyBody};
@@ -25,7 +25,7 @@ use crate::wire::{ExaminedBody, JobsBody, WhyBody};
 pub(crate) async fn list_jobs(
     State(app): State<App>,
     caller: Caller,
-    Params(query): Params<JobQuery>,
+    query: JobQuery,
 ) -> Result<Response, Problem> {
     page(&app, &caller, query.filter()?).await
 }
