@@ -203,6 +203,19 @@ fn feature_is_off(feature: &str) -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
+/// A store's URL as it may be shown, in a log or to people: without userinfo and settings, both of
+/// which can hold secrets. Of a text that is no URL of a store, nothing is shown.
+///
+/// ```
+/// assert_eq!(queuekit::redacted("postgres://ada:pw@db/jobs"), "postgres://***@db/jobs");
+/// assert_eq!(queuekit::redacted("ada:pw@db"), "***");
+/// ```
+pub fn redacted(url: &str) -> String {
+    let is_known = |url: &StoreUrl<'_>| url.store().is_some() || opener(url.scheme).is_some();
+    let url = StoreUrl::parse(url).ok().filter(is_known);
+    url.map_or("***".to_owned(), |url| url.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

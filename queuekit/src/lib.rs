@@ -123,7 +123,7 @@ pub mod queues;
 pub mod schedules;
 pub mod workers;
 
-pub use connect::{connect, connect_unchecked};
+pub use connect::{connect, connect_unchecked, redacted};
 /// What clients and workers record: each metric, its labels and its unit.
 #[doc(inline)]
 pub use queuekit_core::metrics;
@@ -142,7 +142,6 @@ pub use queuekit_worker::{
     CancellationToken, Ctx, Handler, JobError, JobResult, KindOptions, RunningWorker, Worker,
 };
 pub use register::{Opening, register};
-pub use store_url::redacted;
 
 /// The contract, for authors of stores and tools: [`Backend`](store::Backend) and its
 /// [capabilities](store::capability), leases and [limits](store::limits). Applications find what

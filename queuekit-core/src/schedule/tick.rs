@@ -8,7 +8,6 @@ use bytes::Bytes;
 use super::occurrences::{Overlap, owed};
 use super::scheduler::Scheduler;
 use super::stored::{Occurrence, Schedule};
-use super::ticker::Ticker;
 use crate::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow};
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
@@ -30,7 +29,8 @@ pub struct Ticked {
     /// Schedules that could not be served, and why. They stay due: a full queue may get room, and a
     /// process that is newer or knows more time zones may read what this one cannot.
     pub failed: Vec<(ScheduleName, Error)>,
-    /// Whether schedules were left out that could not be served a moment ago ([`Ticker`]).
+    /// Whether schedules were left out that could not be served a moment ago
+    /// ([`Ticker`](super::Ticker)).
     pub left_out: bool,
     /// Whether there is more to do: tick again.
     pub more: bool,
@@ -39,17 +39,6 @@ pub struct Ticked {
 }
 
 impl Scheduler<'_> {
-    /// Enqueues the occurrences that are due (R15.2), each exactly once, however many processes
-    /// tick, are killed or are restarted. The first process that changes the schedule's row
-    /// enqueues its jobs in the same step. All others find that the row has changed.
-    ///
-    /// # Errors
-    /// `Unavailable`, `Indeterminate`, `Closed`. Occurrences that were not enqueued stay due for
-    /// the next tick.
-    pub async fn tick(&self) -> Result<Ticked> {
-        Ticker::default().tick_on(*self).await
-    }
-
     /// An error affects this schedule alone, unless the store is unreachable.
     pub(super) async fn serve_or_note(
         &self,

@@ -98,6 +98,19 @@ impl Ticker {
     }
 }
 
+impl Scheduler<'_> {
+    /// Enqueues the occurrences that are due (R15.2), each exactly once, however many processes
+    /// tick, are killed or are restarted. The first process that changes the schedule's row
+    /// enqueues its jobs in the same step. All others find that the row has changed.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Indeterminate`, `Closed`. Occurrences that were not enqueued stay due for
+    /// the next tick.
+    pub async fn tick(&self) -> Result<Ticked> {
+        Ticker::default().tick_on(*self).await
+    }
+}
+
 async fn due(scheduler: &Scheduler<'_>, behind: Option<Place>) -> Result<ScheduleRows> {
     scheduler.rows()?.find_schedules(&ScheduleQuery::Due(behind, ROWS)).await
 }

@@ -12,7 +12,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::handlers::HandlersEntry;
-use super::http::{Host, Listen};
+use super::listen::{Host, Listen};
 use super::nearest;
 use crate::error::Usage;
 use crate::web::HttpLimits;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 
+use super::Environment;
 use super::file::FileSettings;
-use super::{Environment, environment, file_permissions};
 use crate::error::Usage;
 
 /// The file that is read if no other is named.
@@ -51,21 +51,6 @@ impl Sources {
         let directory = path.parent().map(Path::to_owned).unwrap_or_default();
         let config = config.map(Path::to_owned);
         Ok(Self { environment, file, path: found, directory, config })
-    }
-
-    /// Logs which files were read, because a file in the current directory may be unexpected, and
-    /// which of them every user can read.
-    pub(crate) fn announce(&self) {
-        let absolute = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-        let dotenv = self.environment.has_file().then_some(Path::new(environment::FILE));
-        for file in [dotenv, self.path.as_deref()].into_iter().flatten() {
-            tracing::info!(file = %absolute(file).display(), "read settings");
-        }
-        for file in file_permissions::exposed(self) {
-            let file = absolute(file);
-            let (found, remedy) = (file_permissions::FOUND, file_permissions::REMEDY);
-            tracing::warn!(file = %file.display(), "{found}: {remedy}");
-        }
     }
 
     /// Reads both again.

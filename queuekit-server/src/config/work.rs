@@ -67,7 +67,7 @@ impl WorkFlags {
 
 impl WorkSettings {
     pub(crate) fn resolve(flags: WorkFlags, sources: &Sources) -> Result<Self> {
-        let Sources { environment, file, .. } = sources;
+        let Sources { environment, file, directory, config, .. } = sources;
         let counted = match environment.parse("QUEUEKIT_CONCURRENCY")? {
             Some(count) => Some(count),
             None => environment.parse("WORKER_COUNT")?,
@@ -88,7 +88,7 @@ impl WorkSettings {
             concurrency: concurrency.unwrap_or(CONCURRENCY).get(),
             quiet: quiet.unwrap_or(false),
             lease: lease.unwrap_or_default(),
-            handlers: handlers(sources)?,
+            handlers: handlers(&file.handlers, environment, directory, config.is_some())?,
         })
     }
 }

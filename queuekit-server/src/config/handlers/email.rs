@@ -8,7 +8,7 @@ use lettre::message::Mailbox;
 use serde::{Deserialize, Deserializer};
 
 use super::time;
-use crate::config::{Environment, Sources};
+use crate::config::Environment;
 use crate::error::Usage;
 use crate::handlers::email::{Allowed, Correspondent, Encryption, MailServer, Mailer};
 
@@ -58,10 +58,9 @@ struct AllowedTarget {
 ///
 /// # Errors
 /// If a setting is wrong.
-pub(super) fn mailer(entry: Option<&EmailEntry>, sources: &Sources) -> Result<Mailer> {
+pub(super) fn mailer(entry: Option<&EmailEntry>, environment: &Environment) -> Result<Mailer> {
     let none = EmailEntry::default();
     let entry = entry.unwrap_or(&none);
-    let environment = &sources.environment;
     let place = match smtp(entry, environment)? {
         Some(place) => Some(place),
         None => gmail(environment)?,
@@ -145,9 +144,8 @@ mod tests {
     fn resolved<const N: usize>(variables: [(&str, &str); N]) -> Result<(String, String)> {
         let entry: EmailEntry = toml::from_str("host = 'of-the-file'\nport = 2525").unwrap();
         let environment = Environment::of(variables);
-        let sources = Sources { environment, ..Sources::default() };
-        let entry = sources.environment.get("NO_FILE").is_none().then_some(&entry);
-        let mailer = mailer(entry, &sources)?;
+        let entry = environment.get("NO_FILE").is_none().then_some(&entry);
+        let mailer = mailer(entry, &environment)?;
         let name = mailer.server.map_or_else(String::new, |server| server.name().to_owned());
         Ok((name, mailer.allowed.sender.map_or_else(String::new, |from| from.to_string())))
     }
@@ -174,9 +172,7 @@ mod tests {
         let (user, password) = (("SMTP_USER", "ada"), ("SMTP_PASSWORD", "hunter2"));
         let host = ("SMTP_HOST", "mail.example");
         let entry: EmailEntry = toml::from_str("user = 'ada'\npassword = 'hunter2'").unwrap();
-        let found = |environment, entry| {
-            mailer(entry, &Sources { environment, ..Sources::default() }).map(drop)
-        };
+        let found = |environment: Environment, entry| mailer(entry, &environment).map(drop);
         let of_file = || Environment::of([]).with_file([host]);
         for (environment, entry) in [
             (Environment::of([user, password]).with_file([host]), None),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
@@ -10,7 +10,7 @@ use queuekit::jobs::Kind;
 use serde::Deserialize;
 
 use super::time;
-use crate::config::Sources;
+use crate::config::Environment;
 use crate::error::Usage;
 use crate::handlers::exec::{Command, Exec};
 
@@ -54,7 +54,11 @@ struct CommandEntry {
 }
 
 /// A handler for each command.
-pub(super) fn commands(entry: Option<&ExecEntry>, sources: &Sources) -> Result<Vec<Exec>> {
+pub(super) fn commands(
+    entry: Option<&ExecEntry>,
+    environment: &Environment,
+    directory: &Path,
+) -> Result<Vec<Exec>> {
     let commands = entry.map(|entry| &entry.commands).filter(|commands| !commands.is_empty());
     let commands = commands.ok_or_else(|| {
         Usage::error(
@@ -62,13 +66,18 @@ pub(super) fn commands(entry: Option<&ExecEntry>, sources: &Sources) -> Result<V
              [handlers.exec.commands.NAME] with `program`, or remove \"exec\" from `enabled`",
         )
     })?;
-    commands.iter().map(|(name, entry)| exec(name, entry, sources)).collect()
+    commands.iter().map(|(name, entry)| exec(name, entry, environment, directory)).collect()
 }
 
-fn exec(CommandName(kind): &CommandName, entry: &CommandEntry, sources: &Sources) -> Result<Exec> {
+fn exec(
+    CommandName(kind): &CommandName,
+    entry: &CommandEntry,
+    environment: &Environment,
+    directory: &Path,
+) -> Result<Exec> {
     let name = kind.as_str().trim_start_matches("exec.");
     let wrong = |what: String| Usage::error(format!("[handlers.exec.commands.{name}]: {what}"));
-    let directory = std::path::absolute(sources.directory.join("."))
+    let directory = std::path::absolute(directory.join("."))
         .map_err(|error| anyhow!("cannot find out the current directory: {error}"))?;
     // A bare name would be searched in a PATH that the command itself does not get.
     if entry.program.components().count() < 2 {
@@ -79,7 +88,7 @@ fn exec(CommandName(kind): &CommandName, entry: &CommandEntry, sources: &Sources
         return Err(wrong(what.to_owned()));
     }
     let variable =
-        |name: &String| sources.environment.get(name).map(|value| (name.clone(), value.to_owned()));
+        |name: &String| environment.get(name).map(|value| (name.clone(), value.to_owned()));
     let command = Command {
         program: directory.join(&entry.program),
         args: entry.args.clone(),

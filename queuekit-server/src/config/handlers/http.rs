@@ -9,7 +9,7 @@ use serde::Deserialize;
 use url::Host;
 
 use super::time;
-use crate::config::Sources;
+use crate::config::Environment;
 use crate::error::Usage;
 use crate::handlers::http::{
     AllowedTarget, Credential, CredentialHeader, Credentials, Guard, Origin, PORTS, SigningKeys,
@@ -55,10 +55,10 @@ struct CredentialEntry {
 }
 
 /// The handler, from the file, and the secret of the environment.
-pub(super) fn webhook(entry: Option<&HttpEntry>, sources: &Sources) -> Result<Webhook> {
+pub(super) fn webhook(entry: Option<&HttpEntry>, environment: &Environment) -> Result<Webhook> {
     let none = HttpEntry::default();
     let entry = entry.unwrap_or(&none);
-    let secret = sources.environment.parse::<SigningKeys>("QUEUEKIT_WEBHOOK_SECRET")?;
+    let secret = environment.parse::<SigningKeys>("QUEUEKIT_WEBHOOK_SECRET")?;
     let by_host = entry.secrets.iter().map(|(host, keys)| {
         // The host must be written as a target has it.
         let host = Host::parse(host.trim_end_matches('.')).map_err(|_| {
@@ -81,18 +81,18 @@ pub(super) fn webhook(entry: Option<&HttpEntry>, sources: &Sources) -> Result<We
         whole: time(entry.timeout_ms, default.whole),
     };
     let secret = secret.or_else(|| entry.secret.clone());
-    let credentials = credentials(&entry.credentials, sources)?;
+    let credentials = credentials(&entry.credentials, environment)?;
     Ok(Webhook::new(guard, secret, by_host, credentials, timeouts)?)
 }
 
 /// The credentials, with their values from the environment.
 fn credentials(
     entries: &BTreeMap<String, CredentialEntry>,
-    sources: &Sources,
+    environment: &Environment,
 ) -> Result<Credentials> {
     let credential = |(name, entry): (&String, &CredentialEntry)| {
         let variable = entry.variable.clone();
-        let value = sources.environment.get(&variable).map(|value| {
+        let value = environment.get(&variable).map(|value| {
             // A variable that was read from a file ends in a newline.
             let mut value = HeaderValue::from_str(value.trim()).map_err(|_| {
                 Usage::error(format!("the variable {variable} cannot be the value of a header"))

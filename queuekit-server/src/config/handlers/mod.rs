@@ -5,12 +5,13 @@ mod exec;
 mod http;
 
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
 use serde::Deserialize;
 
-use super::Sources;
+use super::Environment;
 use crate::error::Usage;
 use crate::handlers::{BuiltIn, Handler};
 
@@ -42,15 +43,20 @@ impl HandlersEntry {
     }
 }
 
-/// The enabled handlers, ready to run jobs.
+/// The enabled handlers, ready to run jobs. Relative paths start at `directory`. `is_named` says
+/// whether `--config` named the file.
 ///
 /// # Errors
 /// If one of them has a wrong setting.
-pub(super) fn handlers(sources: &Sources) -> Result<Vec<Handler>> {
-    let entry = &sources.file.handlers;
+pub(super) fn handlers(
+    entry: &HandlersEntry,
+    environment: &Environment,
+    directory: &Path,
+    is_named: bool,
+) -> Result<Vec<Handler>> {
     let enabled = entry.enabled.as_deref().unwrap_or(BuiltIn::HARMLESS);
     remark_on_what_is_off(entry, enabled);
-    refuse_unless_named(enabled, sources)?;
+    refuse_unless_named(enabled, is_named)?;
     let mut handlers = Vec::new();
     for (at, name) in enabled.iter().enumerate() {
         if enabled[..at].contains(name) {
@@ -60,15 +66,15 @@ pub(super) fn handlers(sources: &Sources) -> Result<Vec<Handler>> {
             BuiltIn::Echo => handlers.push(Handler::Echo),
             BuiltIn::Sleep => handlers.push(Handler::Sleep),
             BuiltIn::Http => {
-                let webhook = http::webhook(entry.http.as_ref(), sources)?;
+                let webhook = http::webhook(entry.http.as_ref(), environment)?;
                 handlers.push(Handler::Http(webhook.into()));
             }
             BuiltIn::Email => {
-                let mailer = email::mailer(entry.email.as_ref(), sources)?;
+                let mailer = email::mailer(entry.email.as_ref(), environment)?;
                 handlers.push(Handler::Email(mailer.into()));
             }
             BuiltIn::Exec => {
-                let commands = exec::commands(entry.exec.as_ref(), sources)?;
+                let commands = exec::commands(entry.exec.as_ref(), environment, directory)?;
                 handlers.extend(commands.into_iter().map(Handler::Exec));
             }
         }
@@ -78,9 +84,9 @@ pub(super) fn handlers(sources: &Sources) -> Result<Vec<Handler>> {
 
 /// Refuses handlers of a file that was only found in the current directory: it may be someone
 /// else's, and could run commands and send values of the environment anywhere.
-fn refuse_unless_named(enabled: &[BuiltIn], sources: &Sources) -> Result<()> {
+fn refuse_unless_named(enabled: &[BuiltIn], is_named: bool) -> Result<()> {
     let reaches_out = !enabled.iter().all(|handler| BuiltIn::HARMLESS.contains(handler));
-    if reaches_out && sources.config.is_none() {
+    if reaches_out && !is_named {
         return Err(Usage::error(
             "./queuekit.toml enables http, email or exec, but was only found in the current \
              directory: if it is yours, pass --config queuekit.toml",

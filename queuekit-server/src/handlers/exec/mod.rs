@@ -3,18 +3,17 @@
 //! or its environment.
 
 mod capture;
+mod command;
 mod process_group;
 mod run;
-
-use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use queuekit::jobs::Kind;
 use queuekit::workers::RawHandler;
 use queuekit::{Bytes, Ctx, JobError, JobResult};
 
 use run::{Ended, Stopped, run};
+
+pub(crate) use command::Command;
 
 /// Exit code of programs that ask to be run later (EX_TEMPFAIL of sysexits.h).
 const TEMPORARY: i32 = 75;
@@ -23,18 +22,6 @@ const TEMPORARY: i32 = 75;
 pub(crate) struct Exec {
     pub(crate) kind: Kind,
     pub(crate) command: Command,
-}
-
-/// A command, exactly as configured.
-pub(crate) struct Command {
-    pub(crate) program: PathBuf,
-    pub(crate) args: Vec<String>,
-    /// The variables that it gets, besides those about its job.
-    pub(crate) environment: Vec<(String, String)>,
-    pub(crate) directory: PathBuf,
-    pub(crate) timeout: Duration,
-    /// Exit codes that dead-letter a job at once.
-    pub(crate) dead_exit_codes: BTreeSet<i32>,
 }
 
 impl Exec {

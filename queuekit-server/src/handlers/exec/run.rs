@@ -9,8 +9,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 use tokio::time::{sleep, timeout};
 
-use super::Command;
 use super::capture::Captured;
+use super::command::Command;
 use super::process_group::Group;
 
 /// The exit status of a command, and its output.

@@ -11,8 +11,9 @@ use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsConnector;
 
+use super::ssrf_guard::Guard;
 use super::target::Target;
-use super::{Guard, Timeouts};
+use super::timeouts::Timeouts;
 use crate::tls_client::{self, Stream};
 
 /// Connects once per request. It looks up a name once, and checks and connects to the addresses

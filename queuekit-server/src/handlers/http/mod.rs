@@ -9,6 +9,7 @@ mod response;
 mod signature;
 mod ssrf_guard;
 mod target;
+mod timeouts;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,6 +29,7 @@ pub(crate) use allowed_target::AllowedTarget;
 pub(crate) use credential::{Credential, CredentialHeader, Credentials, Origin};
 pub(crate) use signature::SigningKeys;
 pub(crate) use ssrf_guard::{Guard, PORTS};
+pub(crate) use timeouts::Timeouts;
 
 /// Most redirects of a request.
 const REDIRECTS: usize = 3;
@@ -39,24 +41,6 @@ pub(crate) struct Webhook {
     keys_by_host: BTreeMap<String, SigningKeys>,
     credentials: Credentials,
     whole: Duration,
-}
-
-/// How long a receiver may take.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Timeouts {
-    /// Time to connect, TLS included.
-    pub(crate) connect: Duration,
-    /// Time without any data on a connection.
-    pub(crate) read: Duration,
-    /// Time for the whole request, redirects included.
-    pub(crate) whole: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        let seconds = Duration::from_secs;
-        Self { connect: seconds(5), read: seconds(10), whole: seconds(30) }
-    }
 }
 
 impl Webhook {
