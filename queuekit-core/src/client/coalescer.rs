@@ -55,10 +55,10 @@ pub(super) trait Weigh {
 /// and it continues if one of them is dropped. A caller that is dropped before its flush began is
 /// left out of it.
 pub(super) struct Coalescer<F: Flush> {
-    shared: Arc<Lane<F>>,
+    shared: Arc<Inner<F>>,
 }
 
-struct Lane<F: Flush> {
+struct Inner<F: Flush> {
     flush: F,
     behind: Duration,
     state: Mutex<State<F>>,
@@ -99,7 +99,7 @@ impl<F: Flush> Coalescer<F> {
 
     fn with(flush: F, behind: Duration) -> Self {
         let state = State { waiting: VecDeque::new(), next: None, last: None };
-        Self { shared: Arc::new(Lane { flush, behind, state: Mutex::new(state) }) }
+        Self { shared: Arc::new(Inner { flush, behind, state: Mutex::new(state) }) }
     }
 
     /// An outcome per item, in order.
@@ -149,7 +149,7 @@ impl<F: Flush> Coalescer<F> {
     }
 }
 
-impl<F: Flush> Lane<F> {
+impl<F: Flush> Inner<F> {
     /// Takes as many whole calls as fit into one flush.
     fn begin(&self) -> Vec<Arc<Call<F>>> {
         let mut state = lock(&self.state);
