@@ -82,6 +82,8 @@ impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the file that reads the wall clock")]
     fn now(&self) -> Timestamp {
         let read = Timestamp::from(SystemTime::now()).as_millis();
+        // Relaxed: the number guards no other memory. Two threads may read times that differ by a
+        // moment, as without it.
         let latest = self.latest_ms.load(Ordering::Relaxed);
         if (latest - 999..latest).contains(&read) {
             return Timestamp(latest);

@@ -225,6 +225,8 @@ macro_rules! string_like {
 
         impl PartialEq for $type {
             fn eq(&self, other: &Self) -> bool {
+                // Most names that are compared are clones of one another, which a look at the
+                // pointers shows.
                 Arc::ptr_eq(&self.name, &other.name) || self.name == other.name
             }
         }

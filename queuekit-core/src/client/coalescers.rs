@@ -24,6 +24,7 @@ pub(super) struct Coalescers {
 impl Coalescers {
     pub(super) fn of(backend: &Arc<dyn Backend>) -> Self {
         let store = || Arc::clone(backend);
+        // Both sorts of events share it, so that subscriptions are read once.
         let emitter = Arc::new(Emitter::default());
         Self {
             plain: Coalescer::new(Enqueue(store())),

@@ -80,6 +80,7 @@ impl<'a> Jobs<'a> {
                 Err(error) => return Err(error.during("wait")),
             }
             tokio::time::sleep(pause).await;
+            // A short job is noticed almost at once, and a long one costs few reads.
             pause = (pause * 5 / 4).min(most);
         }
     }

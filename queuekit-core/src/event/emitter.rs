@@ -39,6 +39,8 @@ impl Emitter {
             None => self.read(outbox).await?.emission(events)?,
         };
         let StoredEvents { outcomes, instead } = outbox.store_events(&emission).await?;
+        // The store had newer settings. The next call reads them, instead of having its deliveries
+        // computed twice.
         if instead.is_some() {
             self.forget(emission.version);
         }
@@ -64,6 +66,7 @@ impl Emitter {
 
     fn forget(&self, version: u64) {
         let mut known = self.lock();
+        // Another call may have read the newer settings in the meantime.
         if known.as_ref().is_some_and(|known| known.version == version) {
             *known = None;
         }

@@ -161,6 +161,7 @@ impl Record {
         self.lease_seq == lease.lease_seq
             && self.nonce == lease.nonce
             && self.queue == lease.queue
+            // A job that was never leased has a nonce of zeros, which anybody can name.
             && self.lease_seq > 0
     }
 
@@ -186,6 +187,7 @@ impl Record {
 
     /// Its place in the order of a strict queue (contract R7.1): priority, time, sequence.
     pub fn serving_place(&self) -> (u8, Timestamp, u64) {
+        // Places ascend, and the highest priority comes first.
         (Priority::LEVELS as u8 - 1 - self.priority.level(), self.scheduled_at, self.seq)
     }
 

@@ -12,6 +12,7 @@ pub fn nack(kind: NackKind, attempts: u32, max: u32, cancel_requested: bool) -> 
     match kind {
         NackKind::Fatal => Transition::Fatal,
         NackKind::Cancelled => Transition::CancelRunning,
+        // The job would only run again to be cancelled.
         NackKind::Retry | NackKind::Release if cancel_requested => Transition::CancelRunning,
         NackKind::Release => Transition::Release,
         NackKind::Retry if attempts >= max => Transition::Exhaust,
@@ -31,6 +32,7 @@ pub fn nack_outcome(transition: Transition, after: Duration) -> NackOutcome {
 
 /// What reserve does with an expired lease (contract R1.3, R1.6).
 pub fn expired(attempts: u32, max: u32, cancel_requested: bool) -> Transition {
+    // Before the attempts are counted: a job that was cancelled is no dead letter.
     if cancel_requested {
         Transition::ExpireCancelled
     } else if attempts >= max {

@@ -27,6 +27,8 @@ fn lacking() -> Error {
     Error::new(ErrorKind::Unsupported, "the store no longer has this capability")
 }
 
+// Everywhere below, a method that is missing is an error: the default one would hide that of the
+// store, and be measured under another name.
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl Leases for Measured {
@@ -59,6 +61,7 @@ impl Leases for Measured {
 #[deny(clippy::missing_trait_methods)]
 impl Exchange for Measured {
     async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
+        // Items go in and out of this call, so it counts them twice, under two names.
         let settled = settlement.acks.len() + settlement.nacks.len();
         histogram!(STORE_ITEMS.name, "operation" => "exchange").record(settled as f64);
         let answer = measured!("exchange", inner!(self, exchange).exchange(settlement, request));

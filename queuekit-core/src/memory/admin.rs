@@ -64,6 +64,7 @@ impl Tables {
         let queue = self.queue(name, limits)?;
         let settings = queue.settings.clone().patched(patch);
         queue.change_settings(settings.clone(), now);
+        // The change may let jobs run: it may resume the queue, or raise `per_key`.
         self.stirred.insert(name.clone());
         Ok(settings)
     }
@@ -76,6 +77,7 @@ impl Tables {
         admit_removal(name, jobs, running, force)?;
         let of_queue = self.jobs.values().filter(|record| record.queue == *name);
         let ids: Vec<JobId> = of_queue.map(|record| record.id).collect();
+        // One by one, so that each frees its idempotency key.
         for id in ids {
             self.apply(id, Transition::Delete, |_| {});
         }
@@ -109,6 +111,8 @@ impl Tables {
         let Some(transition) = lifecycle::retry(record.state) else {
             return RetryOutcome::Conflict;
         };
+        // The key was freed after the job had ended. If another job took it since, a retry would
+        // put two jobs under one key.
         let key = record.idempotency_key.as_ref();
         let holder = key.and_then(|key| self.keys.holder(&record.queue, key, self.now));
         if holder.is_some_and(|holder| holder != id) {

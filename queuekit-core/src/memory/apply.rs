@@ -25,6 +25,7 @@ impl Tables {
         let record = self.jobs.get_mut(&id)?;
         let queue = self.queues.get_mut(&record.queue)?;
         debug_assert!(transition.from().contains(&record.state), "{transition:?} of {record:?}");
+        // Asked before the job leaves: its place as the dead head of its key is forgotten then.
         let held = |key| queue.partitions.get(key).is_some_and(|keyed| keyed.holds(record.seq));
         let keeps_place = record.partition_key.as_ref().is_some_and(held);
 

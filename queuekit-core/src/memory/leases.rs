@@ -81,6 +81,7 @@ impl Tables {
         let orders = match listed {
             Some(worker) => worker.orders.after(beat.obeyed()),
             None => {
+                // Only a new worker pays for this scan. A known one beats often.
                 self.workers.retain(|_, worker| worker.is_listed(at));
                 limits.admit_worker(self.workers.len()).map_err(|error| error.on(&beat.id))?;
                 Orders::of_new(beat.obeyed())

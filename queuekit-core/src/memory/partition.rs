@@ -88,6 +88,8 @@ impl Partition {
         let first_waiting = self.waiting.first_key_value().map(|(seq, _)| *seq);
         let first_running = self.running.first_key_value().map(|(seq, _)| *seq);
         let before = |other: Option<u64>| other.is_some_and(|other| other < seq);
+        // Only the head holds its key. A job ahead of this one still has its own turn, and would
+        // wait for a job behind it.
         let head = !before(first_waiting) && !before(first_running);
         if settings.key_on_dead == KeyOnDead::Hold && head {
             self.held_by.insert(seq, id);
@@ -115,6 +117,8 @@ impl Partition {
             KeyOnWait::Block => self.waiting.first_key_value().map(|(_, waiting)| *waiting),
             KeyOnWait::Skip => {
                 self.look(now);
+                // If none is due, the next to be due, so that the queue knows when to look at the
+                // key again.
                 let later = || self.later.first().map(|(_, seq)| *seq);
                 let seq = self.due.first().copied().or_else(later)?;
                 self.waiting.get(&seq).copied()

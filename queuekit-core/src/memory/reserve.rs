@@ -16,6 +16,7 @@ impl Tables {
             return Ok(reserved);
         }
         let mut budget = Budget::of(request);
+        // In all queues before the first lease: what is reclaimed may be leased by this very call.
         for name in request.queues.names() {
             self.reclaim(name, &mut budget);
         }
@@ -35,6 +36,7 @@ impl Tables {
             return;
         };
         let due = queue.leased.iter().take_while(|((expires_at, _), _)| *expires_at <= now);
+        // Collected first, because each reclaim changes what is iterated.
         let expired: Vec<JobId> = due.map(|(_, id)| *id).take(budget.reclaims).collect();
         for id in expired {
             match self.jobs.get(&id).and_then(|record| budget.reclaim(record)) {
@@ -70,6 +72,7 @@ impl Tables {
             };
             if record.corrupt || record.is_past_deadline(now) {
                 let corrupt = record.corrupt;
+                // What is left over is found by the next call, which `more` asks for.
                 if !budget.dead_letter() {
                     break;
                 }
@@ -80,6 +83,7 @@ impl Tables {
                 }
                 continue;
             }
+            // The job keeps its turn: a smaller one behind it does not go first.
             if !budget.answer.admit(record.lease_bytes()) {
                 break;
             }

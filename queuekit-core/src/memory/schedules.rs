@@ -68,12 +68,15 @@ impl Tables {
         limits: &Limits,
     ) -> Result<ScheduleChanged> {
         let stored = self.schedules.get(&change.name);
+        // Another process was faster. If it enqueued the same occurrence, this change must not do
+        // so too.
         if stored.map(|row| row.revision) != change.seen {
             return Ok(ScheduleChanged::Stale);
         }
         if stored.is_none() && change.to.is_some() {
             limits.admit_schedule(self.schedules.len()).map_err(|error| error.on(&change.name))?;
         }
+        // Before the first job is stored: a change enqueues all its occurrences or none.
         if !self.has_room_for(&change.jobs) {
             return Ok(ScheduleChanged::QueueFull { retry_after: queue_full_retry_after() });
         }
@@ -84,6 +87,8 @@ impl Tables {
             self.schedules.remove(&change.name);
             return Ok(ScheduleChanged::Changed);
         };
+        // From the sequence of the store: a schedule that is removed and declared again never has a
+        // revision that it had before.
         let revision = self.next_seq();
         let (name, next_at) = (change.name.clone(), *next_at);
         let row = ScheduleRow { name: name.clone(), revision, next_at, body: body.clone() };
@@ -93,6 +98,7 @@ impl Tables {
 
     /// Whether the queue has room for all these jobs (R2.8).
     fn has_room_for(&self, jobs: &[NewJob]) -> bool {
+        // An occurrence that is stored already takes no room.
         let new = jobs.iter().filter(|job| !self.jobs.contains_key(&job.id())).count() as u64;
         let queue = jobs.first().and_then(|job| self.queues.get(job.queue()));
         queue.is_none_or(|queue| {

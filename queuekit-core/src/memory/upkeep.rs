@@ -47,6 +47,8 @@ impl Tables {
         let forgotten = self.keys.forget(now, STEP);
         let (events, more_events) = self.prune_events(STEP)?;
         let rows = self.history.forget(now, STEP);
+        // A key that was freed is no row that people see, so it does not count as a change. A full
+        // step of keys still asks for another one.
         let changed = (removed + events + rows) as u64;
         let full = [removed, forgotten, rows].contains(&STEP);
         Ok(UpkeepReport::new(changed, full || more_events))

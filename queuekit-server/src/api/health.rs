@@ -27,6 +27,8 @@ pub(super) async fn healthz() -> &'static str {
 )]
 pub(super) async fn readyz(State(app): State<App>) -> (StatusCode, String) {
     let why_not = match app.stopping().is_cancelled() {
+        // Without a question to the store: a balancer must learn of it at once, even if the store
+        // is slow.
         true => Some("stopping"),
         false => app.why_not_ready().await,
     };

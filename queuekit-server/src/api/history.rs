@@ -123,6 +123,8 @@ async fn rows(app: &App, query: &HistoryQuery) -> Result<Rows, Problem> {
     let (mut totals, after_totals) = whole_times!(history.list_totals, query);
     let (mut runs, after_runs) = whole_times!(history.list_runs, query);
     let next = after_totals.into_iter().chain(after_runs).min();
+    // One of the two lists may reach further. What it has beyond the end would come again with the
+    // next answer.
     if let Some(next) = next {
         totals.retain(|row| row.at < next);
         runs.retain(|row| row.at < next);

@@ -11,6 +11,7 @@ use crate::monitor::traces::Sending;
 /// The span of a request that stores these jobs. Those without a span carry it, if there is room.
 pub(super) fn send_jobs(app: &App, headers: &HeaderMap, jobs: &mut [NewJob]) -> Sending {
     let mut queues = jobs.iter().map(NewJob::queue);
+    // A span names one queue, so it names none for jobs of several.
     let queue = queues.next().filter(|first| queues.all(|queue| queue == *first));
     let sending = Sending::new(caller(headers), queue, jobs.len());
     if let Some(span) = sending.context() {

@@ -58,6 +58,7 @@ impl Bulk {
     pub(crate) async fn run(mut self, api: &Api, flags: BulkFlags, output: Output) -> Result<()> {
         let name = self.action.name();
         let (verb, done) = (name.as_str(), done(name));
+        // So that the count that people confirm has no jobs that the action would skip.
         self.filter.keep_statuses(statuses(name))?;
         let counting = spinner("counting");
         let counted = self.steps(api, true, &counting).await;
@@ -102,6 +103,7 @@ impl Bulk {
                 ..BulkBody::new(&self.action, self.filter.clone())
             };
             let answer = api.call(Method::POST, "/v1/jobs/bulk", &step).await;
+            // The error alone would look as if nothing had been done.
             if answer.is_err() && total.changed > 0 {
                 remark(format_args!(
                     "{} {} before this failed:",
@@ -151,9 +153,11 @@ fn statuses(action: BulkActionName) -> StatusSet {
 /// # Errors
 /// A usage error if stdin is not a terminal; a failure if the answer is no.
 pub(crate) fn confirm(question: &str, look: &str) -> Result<()> {
+    // A script must not hang at a question that nobody reads.
     if !std::io::stdin().is_terminal() {
         return Err(Usage::error(format!("{question} Pass --yes, or look first {look}")));
     }
+    // Not stdout, which may be piped to a program.
     let mut terminal = std::io::stderr();
     write!(terminal, "{question} [y/N] ").and_then(|()| terminal.flush())?;
     let mut answer = String::new();

@@ -49,6 +49,8 @@ impl Context {
             None if access == Access::Existing => Api::open(&self.address().only_looking()).await?,
             None => Api::open(&self.address().not_migrating()).await?,
         };
+        // The store is closed even if the command failed, and then its own error is the one to
+        // show.
         let done = act(&api).await;
         let closed = api.close().await;
         let done = done?;

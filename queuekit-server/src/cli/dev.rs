@@ -43,6 +43,7 @@ impl Dev {
             ..WorkSettings::resolve(WorkFlags::default(), &context.sources)?
         };
         let client = context.connect().await?;
+        // Before the server answers: a signal that comes now must stop it in order.
         let (stop, hangups) = (Stop::listen()?, Hangups::listen()?);
         let server = Server::bind(client.clone(), options).await?;
         reload::on_hangup(hangups, server.reloader(), self.http, &context.sources);

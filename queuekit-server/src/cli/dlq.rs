@@ -108,6 +108,7 @@ async fn dead(api: &Api, name: &QueueName, filter: &[String]) -> Result<FilterBo
         let why = "the queue is an argument, and all jobs are dead";
         return Err(Usage::error(format!("remove queue: and status: from the filter: {why}")));
     }
+    // A misspelt name has no dead jobs, which would look like good news.
     api.get(&format!("/v1/queues/{name}")).await?;
     filter.queue = Some(name.to_string());
     filter.status = Some("dead".to_owned());

@@ -114,6 +114,7 @@ impl Doctor {
             let message = format!("{}: {}", file.display(), file_permissions::FOUND);
             report.find(Severity::Warning, message, file_permissions::REMEDY);
         }
+        // Most items need no store, so they are checked even if it does not open.
         if self.production && report.production.is_none() {
             report.production = Some(Checklist::look(&context, None).await);
         }
@@ -221,6 +222,8 @@ impl Report {
     fn examine_clock(&mut self, asked: Timestamp, told: Timestamp, answered: Timestamp) {
         let apart = match told {
             told if told > answered => told.since(answered),
+            // Between the question and the answer, any time is the same: the call itself may have
+            // taken that long.
             told => asked.since(told),
         };
         let side = if told > answered { "ahead of" } else { "behind" };

@@ -147,6 +147,7 @@ impl List {
         let from = self.since.map(|Since(at)| Time::from(at));
         let most = self.limit.get();
         loop {
+            // One more than is shown, to know whether there are more.
             let limit = PAGE.min(most - events.len() + 1);
             let query = Query { r#type: &self.kind, from, limit, cursor };
             let page: EventsBody<Box<RawValue>> = api.find("/v1/events", &query).await?.read()?;

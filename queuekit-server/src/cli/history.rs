@@ -76,6 +76,8 @@ impl History {
             }
             totals.extend(body.totals.iter().filter_map(totals_row));
             (step, from) = match body.next {
+                // With the step of the first answer: by age alone, a later part might have another
+                // one.
                 Some(next) => (Some(body.step), next),
                 None => break,
             };
@@ -88,6 +90,7 @@ impl History {
             shown.change = sum(shown.change, rate.change);
             shown.elapsed += rate.elapsed();
         }
+        // A queue with a single row has no rate, and is shown all the same.
         for row in &totals {
             queues.entry(row.queue.to_string()).or_default();
         }

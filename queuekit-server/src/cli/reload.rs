@@ -16,6 +16,7 @@ pub(crate) fn on_hangup(
     tokio::spawn(async move {
         loop {
             hangups.next().await;
+            // All is read and checked before any of it applies, so that a typo takes away no key.
             let options = read().and_then(|sources| flags.clone().resolve(&sources));
             match options.and_then(|options| reloader.reload(&options)) {
                 Ok(()) => tracing::info!("SIGHUP: keys, certificate and limits were read again"),

@@ -63,6 +63,7 @@ impl Work {
             true => None,
             false => bind(self.metrics_listen, &context)?,
         };
+        // Before the store is opened: the default action of SIGHUP would end the process.
         reload::ignore_hangups(Hangups::listen()?);
         let client = context.connect().await?;
         let queues: Vec<&str> = settings.queues.iter().map(AsRef::as_ref).collect();
@@ -71,6 +72,7 @@ impl Work {
         let summary = if self.until_idle {
             worker.run_until_idle().await?
         } else {
+            // Before the worker starts: a signal that comes in between must drain it.
             let stop = Stop::listen()?;
             let running = worker.start().await?;
             if let Some(listener) = listener {
@@ -80,6 +82,7 @@ impl Work {
             }
             let address = context.address();
             tracing::info!(worker = %running.id(), %queues, store = %address, "working");
+            // Last, because systemd starts what depends on this worker now.
             systemd::ready();
             stop.run_until(&running).await?
         };

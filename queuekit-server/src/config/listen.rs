@@ -40,6 +40,8 @@ impl FromStr for Listen {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // By this rule and not by a look-up: the name may have an IPv6 address first, or another
+        // machine's.
         let numeric = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
         let address = numeric.as_deref().unwrap_or(text).parse().map_err(|_| {
             "the address must be ADDRESS:PORT, such as 127.0.0.1:8080, 0.0.0.0:8080 (all of \

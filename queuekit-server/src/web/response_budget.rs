@@ -62,6 +62,7 @@ impl BudgetedBody {
             return Ok(Self { left: whole, _budget: None });
         }
         budget.wait_for(whole.len()).await?;
+        // What was set aside for the read may be more than the answer.
         budget.shrink_to(whole.len());
         Ok(Self { left: whole, _budget: Some(budget) })
     }

@@ -98,6 +98,7 @@ impl Worker {
         if self.settings.weights.is_none() && !self.settings.queues.is_empty() {
             self.check(Err(mixed_order()));
         }
+        // Also for an empty list: queues that are named later need weights too.
         self.settings.weights.get_or_insert_default();
         for (queue, weight) in queues {
             let added = queue.try_into().map_err(Into::into).and_then(|queue| {

@@ -35,6 +35,7 @@ pub(crate) async fn schedules(store: &dyn Backend, rest: &Rest, failed: impl Fn(
                 jittered(EVERY, chance())
             }
         };
+        // Before the pause: a worker does not rest while this is held.
         drop(call);
         tokio::time::sleep(wait).await;
     }
@@ -49,6 +50,7 @@ async fn tick_all(
     loop {
         let Some(ticked) = ticker.tick(store).await? else { return Ok(None) };
         let before = told.clone();
+        // A tick that left schedules out says nothing about them, so they stay known.
         if !ticked.left_out {
             told.clear();
         }
@@ -61,6 +63,7 @@ async fn tick_all(
         if !ticked.more {
             return Ok(Some(ticked.next_in.unwrap_or(QUIET)));
         }
+        // A store in memory never waits, and others need the thread too.
         tokio::task::yield_now().await;
     }
 }

@@ -57,6 +57,7 @@ impl InFlight {
         let asked_at = Instant::now();
         self.asked_for += request.limit;
         let call = async move {
+            // Asked again, because the future must own what it borrows the capability from.
             let answer = match backend.capabilities().exchange {
                 Some(exchange) => exchange.exchange(&batch.settlement(), &request).await,
                 None => Err(Error::new(ErrorKind::Unsupported, "the store has no exchange")),

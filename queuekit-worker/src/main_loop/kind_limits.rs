@@ -54,11 +54,13 @@ impl KindLimits {
 
     /// A handler of this kind has returned: the run to start in its place.
     pub(crate) fn returned(&mut self, kind: &Kind) -> Option<(Arc<Run>, usize)> {
+        // Most workers limit no kind, and should not pay for a hash here.
         if self.0.is_empty() {
             return None;
         }
         let limit = self.0.get_mut(kind)?;
         let next = limit.waiting.pop_front();
+        // Otherwise the next run takes the place, and the number stays.
         if next.is_none() {
             limit.running = limit.running.saturating_sub(1);
         }

@@ -62,6 +62,8 @@ impl Shutdown {
         match *self {
             Self::No | Self::Asked { .. } => false,
             Self::Released { linger, flush } => {
+                // A handler that does not return must not keep the process alive once its job is
+                // released.
                 (settled && (busy == 0 || now >= linger)) || now >= flush
             }
         }

@@ -60,6 +60,8 @@ impl Reports {
     /// The report to send now; [`sent`](Self::sent) must follow.
     pub(crate) fn take(&self, lease: &LeaseToken) -> Option<Report> {
         let mut slot = self.said();
+        // One call at a time: two could arrive in the wrong order, and the older progress would
+        // stay.
         if self.is_sending() {
             return None;
         }
@@ -73,7 +75,10 @@ impl Reports {
         let mut slot = self.said();
         if let Some(report) = untold {
             let said = slot.get_or_insert_default();
+            // What was said during the call is newer.
             said.progress = said.progress.take().or(report.progress);
+            // The latest of them first, so that the oldest are left out if there is no room for
+            // all.
             for line in report.lines.into_iter().rev() {
                 if said.lines.len() < LOG_LINES_KEPT {
                     said.lines.push_front(line);

@@ -34,6 +34,7 @@ const UNHANDLED: usize = 100;
 impl Unhandled {
     /// Names the kind of a job that was leased, the first time.
     pub(crate) fn warn_once(&mut self, shared: &Shared, kind: &Kind) {
+        // Bounded, because anybody may enqueue jobs of any kind.
         if self.0.contains(kind) || self.0.len() >= UNHANDLED {
             return;
         }
@@ -72,6 +73,7 @@ pub(crate) fn ended(shared: &Shared, run: &Arc<Run>, result: &RunResult, outcome
 
 /// The lease of this run is gone: its handler may stop.
 pub(crate) fn lose(shared: &Shared, run: &Arc<Run>) {
+    // Several calls may learn of it; only the first one counts it and tells the hooks.
     if run.cancel(Flag::Lost) {
         metrics::counter!(LEASES_LOST.name).increment(1);
         tracing::warn!(job = %run.lease.id(), queue = %run.lease.token.queue, "lease lost");

@@ -44,6 +44,8 @@ impl RunHistory {
         let mut taken = Vec::new();
         self.lock().retain(|(queue, kind), counts| {
             let runs = counts.take();
+            // Jobs that run hold these counts: without the entry, nobody would take what they
+            // count.
             let is_used = Arc::strong_count(counts) > 1 || !runs.is_empty();
             if !runs.is_empty() {
                 taken.push(RunsAdded { queue: queue.clone(), kind: kind.clone(), runs });

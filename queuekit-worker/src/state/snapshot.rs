@@ -76,6 +76,7 @@ pub(crate) fn snapshot(shared: &Shared) -> WorkerSnapshot {
             stuck: entry.run.has(Flag::Stuck),
         })
         .collect();
+    // The main loop and the heartbeat wait for this lock.
     drop(runs);
     let state = match shared.phase() {
         _ if stopped => WorkerState::Stopped,

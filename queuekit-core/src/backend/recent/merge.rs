@@ -89,12 +89,15 @@ impl Merge {
     async fn read(&mut self, store: &dyn EndedJobs, wanted: usize) -> Result<()> {
         let mut of = std::mem::take(&mut self.unknown);
         let mut short = self.short_of(wanted);
+        // Each source is asked for one end at least, so more sources would read more than is
+        // wanted.
         short.truncate(wanted.saturating_sub(of.len()));
         of.extend(short);
         let asked: Vec<EndsBefore> = of.iter().map(|at| self.sources[*at].ends.clone()).collect();
         let most = (AHEAD * wanted / of.len()).clamp(1, wanted);
         let read = store.ends(&asked, most).await?;
         for (at, ends) in of.into_iter().zip(read) {
+            // A source that was only short is in the heap already.
             let is_placed = !self.sources[at].known.is_empty();
             self.sources[at].learn(ends, most, self.from);
             if !is_placed {
@@ -136,6 +139,7 @@ impl Source {
     fn learn(&mut self, ends: Vec<End>, most: usize, from: Option<Timestamp>) {
         self.is_end = ends.len() < most;
         for end in ends {
+            // The newest came first, so all that follow are too old as well.
             if from.is_some_and(|from| end.at < from) {
                 self.is_end = true;
                 return;
@@ -154,8 +158,10 @@ fn beyond(place: &Ended, queue: &QueueName, state: State) -> End {
     let rank = |state: State| STATES.iter().position(|each| *each == state);
     let at = place.end.at;
     match (queue, rank(state)).cmp(&(&place.queue, rank(place.state))) {
+        // Its ends of that same time came before the place.
         std::cmp::Ordering::Less => End::first_at(at),
         std::cmp::Ordering::Equal => place.end,
+        // Its ends of that same time come after the place.
         std::cmp::Ordering::Greater => {
             End::first_at(Timestamp::from_millis(at.as_millis().saturating_add(1)))
         }

@@ -169,7 +169,10 @@ where
     O: ActionOutcome + 'static,
 {
     caller.need(Scope::Admin)?;
+    // Before the action: a key for other queues must not learn by the outcome whether the job
+    // exists.
     app.need_job(caller, id, &mut budget).await?;
+    // The check has freed the job that it read, and the action reads none.
     drop(budget);
     let act = Act::new(caller.who(), action, &format!("job {id}"));
     let doing = doing(app.clone());

@@ -34,6 +34,7 @@ pub(crate) async fn bulk_jobs(
     let is_meant = body.filter.need_meant();
     let filter = body.filter.filter(body.limit, cursor)?;
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
+    // Only now: what is wrong with a filter is for those who may use it.
     is_meant?;
     let mut request = BulkRequest::new(action, filter);
     request.dry_run = body.dry_run;

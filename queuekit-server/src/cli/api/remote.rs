@@ -41,6 +41,7 @@ impl ServerAddress {
     pub(crate) fn new(url: &str, key: Option<&str>) -> Result<Self> {
         let rule = "--server must be a URL such as http://localhost:8080";
         let base = Url::parse(url).map_err(|_| Usage::error(rule))?;
+        // A URL is shown in errors and by `ps`.
         let has_secret = !base.username().is_empty() || base.password().is_some();
         if has_secret {
             return Err(Usage::error("--server must not contain a key: set QUEUEKIT_API_KEY"));

@@ -59,6 +59,7 @@ pub(super) fn handlers(
     refuse_unless_named(enabled, is_named)?;
     let mut handlers = Vec::new();
     for (at, name) in enabled.iter().enumerate() {
+        // A worker refuses two handlers of one kind.
         if enabled[..at].contains(name) {
             continue;
         }

@@ -62,6 +62,8 @@ impl Captured {
     pub(super) fn into_result(mut self) -> Option<Bytes> {
         if self.cut().is_some()
             && let Err(error) = str::from_utf8(&self.kept)
+            // Only the cut can have made a character incomplete; other bytes that are no text stay
+            // as they are.
             && error.error_len().is_none()
         {
             self.kept.truncate(error.valid_up_to());

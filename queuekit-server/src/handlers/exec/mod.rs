@@ -31,6 +31,7 @@ impl Exec {
 
     /// The outcome of the job.
     fn judge(&self, ended: Ended, ctx: &Ctx) -> JobResult<Option<Bytes>> {
+        // Also of a run that succeeded: what a command warns of is worth reading.
         for line in ended.stderr.lines() {
             ctx.log(line);
         }
@@ -40,6 +41,8 @@ impl Exec {
         if let Some(cut) = ended.stderr.cut() {
             ctx.log(format!("stderr: {cut}"));
         }
+        // No code: a signal ended the command. That may be the lack of memory of a moment, so the
+        // job is retried.
         let Some(code) = ended.status.code() else {
             return Err(self.failed(&format!("was killed by {}", ended.status), &ended).into());
         };

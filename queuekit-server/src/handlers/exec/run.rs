@@ -102,6 +102,7 @@ async fn watch(group: &mut Group, most: Duration, ctx: &Ctx) -> Result<ExitStatu
         () = ctx.cancelled() => Stopped::Cancelled,
     };
     group.ask_to_end();
+    // A command may want to remove its temporary files.
     if timeout(GRACE, group.exited()).await.is_err() {
         group.kill();
         let _ = group.exited().await;

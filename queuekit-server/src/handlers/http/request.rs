@@ -96,11 +96,13 @@ impl Request {
             (None, Some(text)) => (text.into(), Some("text/plain; charset=utf-8")),
             (None, None) => (Bytes::new(), None),
         };
+        // Proxies and servers differ in what they do with such a body.
         if !body.is_empty() && is_read_only(&method) {
             return Err(format!("a {method} request must have no body"));
         }
         let (mut private, named) = parse_headers(payload.headers)?;
         let mut headers = HeaderMap::new();
+        // It describes the body and is no secret, so it goes along to the target of a redirect.
         let stated = private.remove(CONTENT_TYPE);
         if let Some(kind) = stated.or_else(|| kind.map(HeaderValue::from_static)) {
             headers.insert(CONTENT_TYPE, kind);
@@ -116,6 +118,7 @@ impl Request {
         let keeps = match answer.status {
             StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => {
+                // Clients turn other methods into a GET here, which would drop the body.
                 is_read_only(&self.method)
             }
             _ => return Ok(None),
@@ -126,6 +129,7 @@ impl Request {
             JobError::fatal(format!("{from} redirects the request ({status}), but {why}"))
         };
         let location = location.to_str().map_err(|_| refused("its target is not text".into()))?;
+        // Before the method is looked at, so that the error can name the target.
         let target = self.target.join(location).map_err(refused)?;
         if !keeps {
             let method = &self.method;

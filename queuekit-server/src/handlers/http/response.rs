@@ -68,6 +68,8 @@ impl Answer {
             let stored = serde_json::to_vec(&Delivered { status, body, truncated: self.cut })?;
             return Ok(Some(stored.into()));
         }
+        // 408 and 425 say that this attempt came too late or too early, 429 that there were too
+        // many, and 5xx that the receiver failed. All other answers would come again.
         let is_passing = matches!(self.status.as_u16(), 408 | 425 | 429 | 500..=599);
         match self.put_off {
             _ if !is_passing => Err(JobError::fatal(self.told())),
@@ -92,6 +94,7 @@ fn put_off(headers: &HeaderMap) -> Option<Duration> {
     let wait = match after.parse() {
         Ok(seconds) => Duration::from_secs(seconds),
         Err(_) => {
+            // Both times by one clock: that of the receiver may be minutes off.
             let now = match text(DATE).and_then(date) {
                 Some(now) => now,
                 None => {

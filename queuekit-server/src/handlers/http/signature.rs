@@ -22,6 +22,8 @@ impl SigningKeys {
     pub(super) fn sign(&self, id: &str, seconds: i64, body: &[u8]) -> String {
         let signature = |key: &Hmac<Sha256>| {
             let mut mac = key.clone();
+            // The id and the time are signed too, so that a receiver can refuse a copy that is sent
+            // again.
             mac.update(format!("{id}.{seconds}.").as_bytes());
             mac.update(body);
             format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
@@ -36,6 +38,7 @@ impl FromStr for SigningKeys {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let key = |text: &str| {
             let bytes = STANDARD.decode(text.strip_prefix("whsec_")?).ok()?;
+            // The bounds of Standard Webhooks.
             (24..=64).contains(&bytes.len()).then_some(())?;
             Hmac::new_from_slice(&bytes).ok()
         };

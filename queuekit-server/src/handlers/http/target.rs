@@ -75,6 +75,7 @@ impl Target {
             return Err("`url` must begin with https:// or http://".to_owned());
         }
         if !url.username().is_empty() || url.password().is_some() {
+            // Errors show the target up to its path, and so would show them.
             let instead = "use the header Authorization in `headers`";
             return Err(format!("`url` must not contain a user or a password: {instead}"));
         }
