@@ -192,7 +192,7 @@ impl RedisStore {
         let mut found: Vec<Option<T>> = ids.iter().map(|_| None).collect();
         let mut asked: BTreeSet<(usize, QueueName)> = BTreeSet::new();
         let knows_all = self.shared.known.has_all();
-        if !knows_all {
+        if !knows_all && !ids.is_empty() {
             self.learn_all().await?;
         }
         for looks_anew in [false, true] {

@@ -18,6 +18,7 @@ use super::audit::audited;
 use super::params::{Named, Params};
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::memory_budget::RequestBudget;
+use crate::web::off_the_runtime::slow_off_the_runtime;
 use crate::web::{Caller, Json, ManageScope, Problem, Scope, response_budget};
 use crate::wire::{
     NewScheduleBody, NextRunsBody, ScheduleBody, ScheduleRunBody, SchedulesBody, Time,
@@ -132,7 +133,7 @@ pub(super) async fn put_schedule(
     budget.wait_for(BUDGET_BYTES).await?;
     let paused = body.paused;
     // To find out that a cron expression matches no time may take a while.
-    let definition = tokio::task::block_in_place(|| body.build(&name))?;
+    let definition = slow_off_the_runtime(|| body.build(&name)).await?;
     target(&caller, &definition)?;
     let putting = put::put(app.clone(), caller.clone(), definition, paused);
     let target = format!("schedule {name}");

@@ -17,9 +17,12 @@ static PLACES: LazyLock<Semaphore> =
 /// Does work on this many bytes. Large work waits for a place, and while this thread does it,
 /// another one runs other requests.
 pub(crate) async fn off_the_runtime<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
-    if bytes < LARGE {
-        return work();
-    }
+    if bytes < LARGE { work() } else { slow_off_the_runtime(work).await }
+}
+
+/// The same for work that may take long whatever its size, such as to find out that a cron
+/// expression never matches.
+pub(crate) async fn slow_off_the_runtime<T>(work: impl FnOnce() -> T) -> T {
     // The semaphore is never closed.
     let _place = PLACES.acquire().await;
     tokio::task::block_in_place(work)
