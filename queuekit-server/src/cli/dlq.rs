@@ -55,7 +55,7 @@ pub(crate) struct Show {
 pub(crate) struct Change {
     /// Queue name
     name: QueueName,
-    /// Change only the jobs that match, such as kind:email error:timeout
+    /// Only the jobs that match, such as kind:email error:timeout
     #[arg(value_name = "FILTER", value_parser = filter::word)]
     filter: Vec<String>,
     #[command(flatten)]

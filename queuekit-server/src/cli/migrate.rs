@@ -32,8 +32,8 @@ pub(crate) struct Sql {
 
 const AFTER: &str = "\
 `serve`, `work` and `dev` update the schema of a store when they open it, unless its URL has
-migrate=off. No other command does. Older programs can work with a newer schema if it declares
-itself compatible: `plan` shows from which version on.";
+migrate=off. Of the other commands, only `migrate up` does. Older programs can work with a newer
+schema if it declares itself compatible: `plan` shows from which version on.";
 
 /// As JSON.
 #[derive(Serialize)]

@@ -99,7 +99,7 @@ struct GlobalFlags {
     #[arg(long, global = true)]
     json: bool,
     /// URL of an OpenTelemetry collector, for traces, such as http://localhost:4318
-    /// [env: OTEL_EXPORTER_OTLP_ENDPOINT]. OTEL_SERVICE_NAME is the name in them
+    /// [env: OTEL_EXPORTER_OTLP_ENDPOINT]. OTEL_SERVICE_NAME sets the service name in traces
     /// [default: queuekit]
     #[arg(long, global = true, value_name = "URL")]
     otlp_endpoint: Option<String>,

@@ -22,7 +22,8 @@ pub(crate) struct HttpFlags {
     /// Listen on other interfaces without a key: anybody who can reach the server may do everything
     #[arg(long)]
     insecure_no_auth: bool,
-    /// Accept this name in the Host header of a server without keys; *: any name; may be repeated
+    /// Accept this name in the Host header of a server without keys; `*` accepts any name. Give the
+    /// flag once for each name
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<Host>,
     /// Certificate chain for TLS, as PEM

@@ -74,7 +74,7 @@ pub(crate) struct Delete {
 /// Jobs, by id or by filter.
 #[derive(Args, Debug)]
 struct Which {
-    /// IDs of jobs, or a filter such as status:dead kind:email
+    /// IDs of jobs, or a filter such as kind:email older:1h
     #[arg(value_name = "ID|FILTER", required = true, value_parser = id_or_word)]
     which: Vec<String>,
     #[command(flatten)]
@@ -150,7 +150,7 @@ impl Which {
         }
         let filter = FilterBody::read(self.which.iter().map(String::as_str))?;
         if filter.is_all() {
-            return Err(Usage::error("name jobs by id, or by a filter such as status:dead"));
+            return Err(Usage::error("name jobs by id, or by a filter such as kind:email"));
         }
         Bulk { action, filter }.run(api, self.flags, output).await?;
         Ok(Exit::Success)

@@ -43,7 +43,7 @@ pub(super) const ITEMS: &[Item] = &[
     },
     Item {
         name: "durability",
-        what: "Acknowledged jobs survive a power failure",
+        what: "Jobs whose enqueue has succeeded survive a power failure",
         setting: "`synchronous=full` (SQLite), `fsync` and `synchronous_commit` (Postgres), \
                   `appendfsync always` (Redis)",
         look: checks::durability,

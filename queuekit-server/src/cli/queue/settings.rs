@@ -29,7 +29,8 @@ pub(crate) struct Set {
     /// Maximum running jobs of one partition key; 1 keeps their order
     #[arg(long, value_name = "N")]
     per_key: Option<u32>,
-    /// Whether a waiting job holds up the later ones of its partition key: `block` or `skip`
+    /// What jobs of a partition key do while an earlier one waits for its time: `block`, they wait
+    /// for it, or `skip`, they may run before it
     #[arg(long, value_name = "POLICY", value_parser = one_of::<KeyOnWait>(KeyOnWait::WORDS))]
     key_on_wait: Option<KeyOnWait>,
     /// Whether a dead job holds up the later ones of its partition key: `continue`, or `hold` until
