@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ttl;
-use super::workers::need_worker;
+use super::workers::{names_all, need_worker};
 use crate::api::app::App;
 use crate::api::quota_charge::run_to_end;
 use crate::web::{Caller, Json, Problem, WorkScope};
@@ -109,10 +109,10 @@ pub(crate) async fn beat(
     for kind in beat.kinds.names().iter().chain(running) {
         caller.need_kind(kind.as_str())?;
     }
-    if caller.is_bound() && (beat.queues.names().is_empty() || beat.queues.has_more()) {
+    if caller.is_bound() && !names_all(&beat.queues) {
         return Err(Problem::forbidden("the key is restricted: name all queues of the worker"));
     }
-    if caller.is_bound_to_kinds() && beat.kinds.has_more() {
+    if caller.is_bound_to_kinds() && !names_all(&beat.kinds) {
         return Err(Problem::forbidden("the key is restricted: name all kinds of the worker"));
     }
     // To its end, even if the client disconnects: a worker that is not counted might be listed a

@@ -6,7 +6,7 @@ use axum::response::Response;
 use queuekit::QueueName;
 use queuekit::jobs::{Kind, PageSize};
 use queuekit::store::backend::AnswerBytes;
-use queuekit::workers::{Beat, WorkerId, WorkerInfo};
+use queuekit::workers::{Beat, Served, WorkerId, WorkerInfo};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -143,34 +143,56 @@ pub(super) async fn need_worker(app: &App, caller: &Caller, id: &WorkerId) -> Re
     }
 }
 
-/// Whether the key is for all that this worker serves.
+/// Whether the key is for all that this worker serves. One that does not say what it serves is for
+/// keys without restrictions.
 pub(super) fn may_act_on(caller: &Caller, beat: &Beat) -> bool {
     let Beat { queues, kinds, .. } = beat;
     let queue = |queue: &QueueName| caller.sees_queue(queue.as_str());
     let kind = |kind: &Kind| caller.sees_kind(kind.as_str());
-    let has_more = queues.has_more() || (caller.is_bound_to_kinds() && kinds.has_more());
-    !caller.is_bound()
-        || (!has_more && queues.names().iter().all(queue) && kinds.names().iter().all(kind))
+    let names_queues = !caller.is_bound() || names_all(queues);
+    let names_kinds = !caller.is_bound_to_kinds() || names_all(kinds);
+    names_queues
+        && names_kinds
+        && queues.names().iter().all(queue)
+        && kinds.names().iter().all(kind)
+}
+
+/// Whether a worker says all that it serves, and serves anything.
+pub(super) fn names_all<N>(served: &Served<N>) -> bool {
+    !served.names().is_empty() && !served.has_more()
+}
+
+/// Whether the worker serves, or may serve, some of the queues and kinds that the key is for.
+fn may_see(caller: &Caller, beat: &Beat) -> bool {
+    let Beat { queues, kinds, .. } = beat;
+    let queue = |queue: &QueueName| caller.sees_queue(queue.as_str());
+    // The name of a consumer's queue stands for all kinds.
+    let all_kinds =
+        |kind: &Kind| queues.names().iter().any(|queue| queue.as_str() == kind.as_str());
+    let kind = |kind: &Kind| caller.sees_kind(kind.as_str()) || all_kinds(kind);
+    let in_queues = queues.has_more() || queues.names().iter().any(queue);
+    let of_kinds = kinds.has_more() || kinds.names().iter().any(kind);
+    (in_queues || !caller.is_bound()) && (of_kinds || !caller.is_bound_to_kinds())
 }
 
 impl WorkerBody {
-    /// The worker with the queues that the caller may see; `None` if it serves only others.
+    /// The worker with the queues and kinds that the caller may see; `None` if it serves only
+    /// others.
     fn of(worker: WorkerInfo, caller: &Caller) -> Option<Self> {
+        if !may_see(caller, &worker.beat) {
+            return None;
+        }
         // A job does not name its queue.
         let sees_jobs = may_act_on(caller, &worker.beat);
         let orders = OrdersBody::of(worker.orders);
         let Beat { id, name, queues, kinds, slots, running, about, quiet_for, .. } = worker.beat;
         let jobs = about.jobs().iter().filter(|_| sees_jobs);
         let seen = queues.names().iter().filter(|queue| caller.sees_queue(queue.as_str()));
-        let seen: Vec<String> = seen.map(ToString::to_string).collect();
-        if seen.is_empty() && !queues.names().is_empty() && !queues.has_more() {
-            return None;
-        }
         let seen_kinds = kinds.names().iter().filter(|kind| caller.sees_kind(kind.as_str()));
         Some(Self {
             id: id.into(),
             name,
-            queues: seen,
+            queues: seen.map(ToString::to_string).collect(),
             more_queues: queues.has_more(),
             kinds: seen_kinds.map(ToString::to_string).collect(),
             more_kinds: kinds.has_more(),
@@ -197,7 +219,6 @@ mod tests {
     use queuekit::Client;
     use queuekit::memory::MemoryStore;
     use queuekit::store::{Backend, LeaseTtl};
-    use queuekit::workers::Served;
     use queuekit_conformance::{Layer, Wrapped};
     use tokio::sync::Semaphore;
 

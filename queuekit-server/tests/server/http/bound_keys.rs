@@ -193,6 +193,7 @@ fn s11_a_key_for_some_kinds_does_not_speak_for_workers_of_other_kinds() {
     let remove = || server.ask("DELETE", "/v1/workers/w").key(&secret("mailer")).send();
     beat("mailer", &["sms"], false).problem(403, "forbidden");
     beat("mailer", &["mail.send"], true).problem(403, "forbidden");
+    beat("mailer", &[], false).problem(403, "forbidden");
     for (kinds, more) in [(&["mail.send", "sms"][..], false), (&["mail.send"], true)] {
         beat("worker", kinds, more).expect(200);
         beat("mailer", &["mail.send"], false).problem(403, "forbidden");
@@ -201,6 +202,79 @@ fn s11_a_key_for_some_kinds_does_not_speak_for_workers_of_other_kinds() {
     beat("worker", &["mail.send"], false).expect(200);
     beat("mailer", &["mail.send"], false).expect(200);
     remove().expect(204);
+}
+
+/// Guard: a worker that names nothing serves nothing that the key is for.
+#[test]
+fn s11_a_worker_that_names_no_queues_or_no_kinds_is_for_unrestricted_keys() {
+    let server = guarded();
+    let job = json!({"kind": "mail.send", "queue": "acme.a"});
+    let job = server.ask("POST", "/v1/jobs").key(&secret("admin")).json(&job).expect(201).value();
+    let jobs = json!([{"id": job["id"], "kind": "mail.send", "since": "2026-01-31T12:00:00Z"}]);
+    let beat = |key: &str, id: &str, queues: &[&str], kinds: &[&str]| {
+        let beat = json!({
+            "id": id, "name": "w", "queues": queues, "kinds": kinds, "slots": 1, "running": 1,
+            "ttl_ms": 600_000, "host": "h", "pid": 1, "jobs": jobs,
+        });
+        server.ask("POST", "/v1/beat").key(&secret(key)).json(&beat)
+    };
+    for (id, queues, kinds) in [
+        ("no-kinds", &["acme.a"][..], &[][..]),
+        ("no-queues", &[], &["mail.send"]),
+        ("nothing", &[], &[]),
+    ] {
+        beat("worker", id, queues, kinds).expect(200);
+    }
+    let control = |key: &str, body: Value| {
+        server.ask("POST", "/v1/workers/control").key(&secret(key)).json(&body)
+    };
+    let get = |key: &str, path: &str| server.get(path).key(&secret(key)).send();
+    let delete = |key: &str, path: &str| server.ask("DELETE", path).key(&secret(key)).send();
+    let all = json!({"all": true, "order": "stop"});
+    assert_eq!(control("acme", all.clone()).expect(200).value(), json!({"workers": ["no-kinds"]}));
+    control("mailer", all).problem(404, "not_found");
+    for (key, ids) in
+        [("acme", &["no-queues", "nothing"][..]), ("mailer", &["no-kinds", "no-queues", "nothing"])]
+    {
+        for id in ids {
+            let path = format!("/v1/workers/{id}");
+            control(key, json!({"workers": [id], "slots": 1})).problem(403, "forbidden");
+            get(key, &path).problem(404, "not_found");
+            beat(key, id, &["acme.a"], &["mail.send"]).problem(403, "forbidden");
+            delete(key, &path).problem(403, "forbidden");
+        }
+    }
+    let seen = |key: &str| {
+        let page = get(key, "/v1/workers").expect(200).value();
+        page["workers"].as_array().unwrap().len()
+    };
+    assert_eq!([seen("acme"), seen("mailer"), seen("reader")], [1, 0, 3]);
+    // Who is for all kinds may leave them out, and stop its worker.
+    beat("acme", "no-kinds", &["acme.a"], &[]).expect(200);
+    delete("acme", "/v1/workers/no-kinds").expect(204);
+}
+
+#[test]
+fn s11_a_key_for_some_kinds_sees_workers_of_its_kinds_only() {
+    let server = guarded();
+    for (id, queue, kinds, more) in [
+        ("both", "a", &["mail.send", "sms"][..], false),
+        ("consumer", "event.c", &["event.c"], false),
+        ("more", "a", &["sms"], true),
+        ("other", "a", &["sms"], false),
+    ] {
+        let beat = json!({
+            "id": id, "name": "w", "queues": [queue], "kinds": kinds, "more_kinds": more,
+            "slots": 1, "running": 0, "ttl_ms": 600_000,
+        });
+        server.ask("POST", "/v1/beat").key(&secret("worker")).json(&beat).expect(200);
+    }
+    let page = server.get("/v1/workers").key(&secret("mailer")).send().expect(200).value();
+    let seen = page["workers"].as_array().unwrap().iter();
+    let seen: Vec<_> = seen.map(|worker| (&worker["id"], &worker["kinds"])).collect();
+    let (own, none) = (json!(["mail.send"]), json!([]));
+    let ids = [json!("both"), json!("consumer"), json!("more")];
+    assert_eq!(seen, [(&ids[0], &own), (&ids[1], &none), (&ids[2], &none)]);
 }
 
 #[test]
