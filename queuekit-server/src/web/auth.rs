@@ -193,6 +193,11 @@ impl Caller {
         }
     }
 
+    /// The queues that the key is for, if it names them without patterns.
+    pub(crate) fn named_queues(&self) -> Option<Vec<QueueName>> {
+        self.entry()?.named_queues()
+    }
+
     pub(crate) fn sees_kind(&self, kind: &str) -> bool {
         self.entry().is_none_or(|key| key.sees_kind(kind))
     }
@@ -282,10 +287,11 @@ pub(crate) mod tests {
         holder(key)
     }
 
-    /// The holder of a new key for queues of these names, and for 5 requests per second.
+    /// The holder of a new key for queues of these names, separated by spaces, and for 5 requests
+    /// per second.
     pub(crate) fn caller_for(queues: &str, scope: Scope) -> Caller {
         let mut key = NewKey::draw("k", vec![scope]).unwrap();
-        key.entry.queues = vec![queues.parse().unwrap()];
+        key.entry.queues = queues.split(' ').map(|glob| glob.parse().unwrap()).collect();
         key.entry.per_second = NonZeroU32::new(5);
         holder(key)
     }

@@ -1,4 +1,6 @@
-//! Where a listing of queues by name continues, for a key that sees only some queues.
+//! Which queues a key sees, and where a listing of queues by name continues for it.
+
+use std::collections::BTreeSet;
 
 use queuekit::QueueName;
 
@@ -20,6 +22,14 @@ impl KeyEntry {
         let last = after.as_ref().map_or("", QueueName::as_str);
         let next = self.queues.iter().filter_map(|glob| next_matching(glob, last)).min()?;
         Some(QueueName::new(next).ok())
+    }
+
+    /// The queues that the key is for, once each, if it names them without patterns.
+    pub(crate) fn named_queues(&self) -> Option<Vec<QueueName>> {
+        let are_names = !self.queues.is_empty() && self.queues.iter().all(Glob::is_name);
+        let names = self.queues.iter().map(|glob| glob.prefix()).collect::<BTreeSet<_>>();
+        // Text that is no name is no queue.
+        are_names.then(|| names.into_iter().flat_map(QueueName::new).collect())
     }
 }
 
