@@ -35,6 +35,7 @@ struct State {
 /// What the server says of itself.
 struct Server {
     version: i32,
+    recovers: bool,
     fsync: bool,
     synchronous_commit: String,
     full_page_writes: bool,
@@ -129,6 +130,10 @@ fn found(severity: Severity, message: impl Into<String>, remedy: &str) -> Findin
 impl Server {
     fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
+        if self.recovers {
+            let message = "the server is a standby or is still recovering: it takes no writes";
+            findings.push(found(Severity::Error, message, "connect to the primary"));
+        }
         if !self.fsync {
             let message = "fsync is off: a crash of its machine may damage the database";
             findings.push(found(Severity::Error, message, "set fsync = on"));
@@ -247,6 +252,7 @@ async fn server(session: &Session<'_>) -> Outcome<Server> {
     let is_on = |setting| Ok::<_, tokio_postgres::Error>(row.try_get::<_, &str>(setting)? == "on");
     Ok(Server {
         version: row.try_get("version")?,
+        recovers: row.try_get("in_recovery")?,
         fsync: is_on("fsync")?,
         synchronous_commit: row.try_get("synchronous_commit")?,
         full_page_writes: is_on("full_page_writes")?,

@@ -93,6 +93,10 @@ impl Server {
             let message = "the server does not answer INFO, so its settings are not checked";
             find(Severity::Warning, message, "grant this user INFO");
         }
+        if self.is_replica {
+            let message = "this is a replica: it takes no writes, or loses them";
+            find(Severity::Error, message, "connect to its master");
+        }
         if self.aof == Some(false) {
             let message = "there is no append-only file: jobs are lost when the server stops";
             find(Severity::Error, message, "set `appendonly yes`");

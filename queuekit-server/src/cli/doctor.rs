@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use queuekit::jobs::JobFilter;
 use queuekit::queues::Queue;
-use queuekit::store::capability::{Durability, Finding, ScheduleQuery, Severity};
+use queuekit::store::capability::{Durability, Finding, ScheduleQuery, SchemaStatus, Severity};
 use queuekit::store::{Backend, BackendExt, Clock, SystemClock};
 use queuekit::{ErrorKind, Status, Timestamp};
 use serde::Serialize;
@@ -118,7 +118,7 @@ impl Doctor {
         if self.production && report.production.is_none() {
             report.production = Some(Checklist::look(&context, None).await);
         }
-        report.healthy = report.findings.iter().all(|found| found.severity != ERROR);
+        report.healthy = report.is_healthy();
         context.output.answer(&report, &report)?;
         Ok(if report.healthy { Exit::Success } else { Exit::Unhealthy })
     }
@@ -163,14 +163,25 @@ impl Report {
     }
 
     /// If there is no schema, reports why `serve` would refuse the store: it may be another
-    /// application's file, or a replica.
+    /// application's file, or a server that may lose jobs.
     async fn refusal(&mut self, address: &StoreAddress) -> Result<()> {
-        if self.schema.as_ref().is_some_and(|schema| schema.stored == 0)
-            && let Err(error) = queuekit::connect(address.only_looking().to_open()?).await
-        {
+        let Some(Schema { stored: 0, wanted }) = self.schema else { return Ok(()) };
+        let Err(error) = queuekit::connect(address.only_looking().to_open()?).await else {
+            return Ok(());
+        };
+        // A server that is refused was not asked for the schema. What it lacks, findings say.
+        let is_server = *error.kind() == ErrorKind::Unavailable;
+        if !is_server || self.is_healthy() {
             self.failed(&error);
         }
+        if is_server && let Err(missing) = SchemaStatus::new(0, 0, wanted).check() {
+            self.failed(&missing);
+        }
         Ok(())
+    }
+
+    fn is_healthy(&self) -> bool {
+        self.findings.iter().all(|found| found.severity != ERROR)
     }
 
     /// Reports if nothing can be written; the other checks may still show why.

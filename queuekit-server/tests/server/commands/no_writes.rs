@@ -31,6 +31,7 @@ fn a_postgres_that_does_not_sync_is_told_with_and_without_a_schema() {
     // Servers of tests do not sync.
     let told = finding(&store.url.replace("allow_volatile=on", ""));
     assert!(told.contains("fsync is off") && told.contains("set fsync = on"), "{told}");
+    assert!(told.contains("no queuekit here"), "{told}");
     let told = finding(&store.url);
     assert!(told.contains("no queuekit here") && told.contains("queuekit migrate up"), "{told}");
     let sandbox = Sandbox::new();
@@ -103,8 +104,11 @@ fn a_redis_that_is_a_replica_or_asks_for_a_password_is_unhealthy() {
         return skip(this_test!(), "there is no redis");
     };
     let on = |server: &OwnRedis| format!("{}?allow_volatile=on", server.url());
-    let told = finding(&replica.url());
-    assert!(told.contains("is a replica; connect to its master"), "of an empty one too: {told}");
+    for url in [replica.url(), on(&replica)] {
+        let told = finding(&url);
+        assert!(told.contains("this is a replica"), "of an empty one too: {told}");
+        assert!(told.contains("connect to its master"), "{told}");
+    }
     Sandbox::new().run(&["migrate", "up", "--url", &on(&first)]).ok();
     let sandbox = Sandbox::new().env("QUEUEKIT_URL", &on(&replica));
     let has_copied = |_| sandbox.run(&["migrate", "status"]).code == 0;
