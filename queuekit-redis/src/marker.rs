@@ -200,7 +200,13 @@ async fn look(
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio::sync::Notify;
+
     use super::*;
+    use crate::RedisConfig;
+    use crate::open::unasked;
 
     fn queue(name: String) -> QueueName {
         QueueName::new(name).unwrap()
@@ -216,6 +222,44 @@ mod tests {
         }
         remove_unawaited(&mut groups, |queue| queue.as_str() == "q1");
         assert_eq!(groups.into_keys().collect::<Vec<_>>(), [Some(1)]);
+    }
+
+    /// Greets one connection, and answers no BLPOP.
+    async fn silent_server(listener: TcpListener, looks: Arc<Notify>) {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        let mut bytes = [0; 4096];
+        while let Ok(length @ 1..) = connection.read(&mut bytes).await {
+            let text = String::from_utf8_lossy(&bytes[..length]);
+            if text.contains("BLPOP") {
+                looks.notify_one();
+                continue;
+            }
+            for _ in text.lines().filter(|line| line.starts_with('*')) {
+                connection.write_all(b"+OK\r\n").await.unwrap();
+            }
+        }
+    }
+
+    /// Guard: a task whose group is gone neither waits nor connects again.
+    #[tokio::test]
+    async fn s6_the_task_of_a_group_that_was_removed_ends() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("redis://{}", listener.local_addr().unwrap());
+        let looks = Arc::<Notify>::default();
+        let _server = tokio::spawn(silent_server(listener, Arc::clone(&looks)));
+        let store = unasked(&RedisConfig::from_url(&url).unwrap()).unwrap();
+        let task =
+            |watched| tokio::spawn(wait(Arc::downgrade(&store.shared), watched, Arc::default()));
+        let group = || watch::channel(Queues::from([queue("q".to_owned())]));
+        let (first, watched) = group();
+        let waiting = task(watched);
+        looks.notified().await;
+        drop(first);
+        let ends = |task| tokio::time::timeout(Duration::from_secs(2), task);
+        ends(waiting).await.expect("the one that waits ends").unwrap();
+        let (second, watched) = group();
+        drop(second);
+        ends(task(watched)).await.expect("the one that connects ends").unwrap();
     }
 
     /// Guard: queues that no worker waits for are dropped before the set doubles.

@@ -57,11 +57,16 @@ pub(crate) async fn open(config: RedisConfig, checked: bool) -> Result<RedisStor
 
 /// Opens a store without checks, and asks its servers about themselves.
 async fn ask(config: &RedisConfig) -> Result<(RedisStore, Vec<Server>)> {
-    let io = Io::start()?;
-    let topology = topology(config, &io)?;
-    let store = RedisStore { shared: Arc::new(shared(config, io, topology)), ends_at: None };
+    let store = unasked(config)?;
     let servers = Server::ask_all(&store, "connect").await?;
     Ok((store, servers))
+}
+
+/// A store that connects when it is first used.
+pub(crate) fn unasked(config: &RedisConfig) -> Result<RedisStore> {
+    let io = Io::start()?;
+    let topology = topology(config, &io)?;
+    Ok(RedisStore { shared: Arc::new(shared(config, io, topology)), ends_at: None })
 }
 
 fn topology(config: &RedisConfig, io: &Io) -> Result<Topology> {

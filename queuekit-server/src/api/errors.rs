@@ -187,7 +187,7 @@ mod tests {
 
     use super::*;
     use crate::api::test_app::app_counting;
-    use crate::web::auth::tests::caller_for_kind;
+    use crate::web::auth::tests::{caller_for_kind, caller_of};
 
     async fn dies(store: &Arc<dyn Backend>, queue: usize, kind: &str) {
         let job = JobDraft::new(kind, "").queue(format!("q{queue:02}")).build().unwrap();
@@ -217,5 +217,13 @@ mod tests {
             assert_eq!(reads.swap(0, Ordering::Relaxed), most, "reads of the store");
             assert_eq!(caller.spend(1).is_err(), most > 1, "each read after the first counts");
         }
+        // A group that no queue has costs the most, and any key may ask for it.
+        let caller = caller_of("any", 5);
+        let wanted =
+            Wanted { queue: None, id: Some("0".repeat(16).parse().unwrap()), limit: PageSize::MAX };
+        let found = wanted.groups(&app, &caller).await;
+        assert!(found.unwrap_or_else(|problem| panic!("{}", problem.kind())).groups.is_empty());
+        assert_eq!(reads.load(Ordering::Relaxed), 11);
+        assert!(caller.spend(1).is_err(), "each read after the first counts");
     }
 }

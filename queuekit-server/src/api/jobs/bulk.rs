@@ -60,7 +60,7 @@ pub(crate) async fn bulk_jobs(
 
 /// Reads only some jobs at once, because they come with their payloads, and takes memory for them
 /// first. If a later part fails, the report says what the parts before it did.
-async fn in_parts(
+pub(super) async fn in_parts(
     app: &App,
     caller: &Caller,
     request: &BulkRequest,

@@ -121,10 +121,12 @@ mod tests {
 
     use futures_util::future::join_all;
     use queuekit::Client;
+    use queuekit::jobs::{BulkAction, BulkRequest};
     use queuekit::memory::MemoryStore;
     use queuekit::store::{Backend, Page};
     use queuekit_conformance::{Layer, Wrapped};
 
+    use super::super::bulk::in_parts;
     use super::*;
     use crate::api::test_app::app_of;
 
@@ -153,7 +155,7 @@ mod tests {
         }
     }
 
-    /// Guard: a search of contents takes a place first.
+    /// Guard: a search of contents takes a place first, and so does an action on what it finds.
     #[tokio::test(flavor = "multi_thread")]
     async fn s6_searches_of_contents_leave_half_of_the_cores_to_others() {
         // As many as there is memory for at once.
@@ -172,6 +174,10 @@ mod tests {
             let pages = (0..PAGES).map(|_| page(&app, &caller, filter.clone()));
             assert!(join_all(pages).await.iter().all(Result::is_ok));
             assert_eq!(most.swap(0, Ordering::SeqCst), expected.min(PAGES));
+            let request = BulkRequest::new(BulkAction::Cancel, filter);
+            let actions = (0..PAGES).map(|_| in_parts(&app, &caller, &request));
+            assert!(join_all(actions).await.iter().all(Result::is_ok));
+            assert_eq!(most.swap(0, Ordering::SeqCst), expected.min(PAGES), "of actions");
         }
     }
 }

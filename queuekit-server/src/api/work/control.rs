@@ -164,3 +164,56 @@ async fn listed(app: &App, caller: &Caller, to: &To) -> Result<Vec<WorkerId>, Pr
         caller.owe(1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use queuekit::memory::MemoryStore;
+    use queuekit::store::{Backend, LeaseTtl};
+    use queuekit::workers::{Beat, Served, WorkerPage};
+    use queuekit::{Client, QueueName};
+    use queuekit_conformance::{Layer, Wrapped};
+
+    use super::*;
+    use crate::api::test_app::app_of;
+    use crate::web::Scope;
+    use crate::web::auth::tests::caller_for;
+
+    /// Each page has one worker.
+    #[derive(Debug)]
+    struct ShortPages(Arc<dyn Backend>);
+
+    #[queuekit::store::async_trait]
+    impl Layer for ShortPages {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.0
+        }
+
+        async fn list_workers(
+            &self,
+            after: Option<&WorkerId>,
+            _: PageSize,
+        ) -> queuekit::Result<WorkerPage> {
+            let leases = self.0.capabilities().leases.expect("memory has leases");
+            leases.list_workers(after, PageSize::new(1)?).await
+        }
+    }
+
+    #[tokio::test]
+    async fn s6_each_page_of_workers_that_an_order_reads_counts() {
+        let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let leases = inner.capabilities().leases.expect("memory has leases");
+        for number in 0..20 {
+            let id = WorkerId::new(format!("w{number:02}")).unwrap();
+            let queues = Served::first([QueueName::new("own").unwrap()]);
+            let ttl = LeaseTtl::new(Duration::from_secs(10)).unwrap();
+            leases.beat(&Beat::new(id, queues, Served::first([]), ttl)).await.unwrap();
+        }
+        let app = app_of(Client::new(Wrapped(ShortPages(inner))));
+        let caller = caller_for("own", Scope::Admin);
+        assert_eq!(listed(&app, &caller, &To::All).await.unwrap().len(), 20);
+        assert!(caller.spend(1).is_err(), "each page after the first counts");
+    }
+}

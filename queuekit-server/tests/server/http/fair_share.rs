@@ -276,6 +276,25 @@ fn s6_one_address_has_its_part_of_the_connections() {
     assert!((0..1000).any(|_| open().is_some()), "those that have ended count no more");
 }
 
+/// What a proxy says of its clients is not believed: anybody could say it.
+#[test]
+fn s6_a_proxy_has_its_part_of_the_connections_unless_it_is_named() {
+    for (proxies, answered) in [("\"192.0.2.0/24\"", 3), ("\"127.0.0.1\"", 8)] {
+        let server = guarded_with(&format!(
+            "proxies = [{proxies}]\n[limits]\nmax_connections_per_address = 3"
+        ));
+        let forward = |client: &u8| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            let of = format!("x-forwarded-for: 192.0.2.{client}");
+            let _ = write!(stream, "GET /healthz HTTP/1.1\r\nhost: a\r\n{of}\r\n\r\n");
+            (stream.read(&mut [0]).unwrap_or(0) == 1).then_some(stream)
+        };
+        let clients: Vec<u8> = (0..8).collect();
+        let open: Vec<TcpStream> = clients.iter().filter_map(forward).collect();
+        assert_eq!(open.len(), answered, "{proxies}");
+    }
+}
+
 #[test]
 fn s6_who_sends_wrong_keys_keeps_nobody_else_out() {
     let server = guarded_with("[limits]\nmax_connections = 8");
