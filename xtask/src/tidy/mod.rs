@@ -23,6 +23,7 @@ mod rules;
 mod size;
 mod source;
 mod statements;
+mod threats;
 mod tree;
 mod tutorial;
 mod words;
@@ -70,6 +71,7 @@ fn findings(workspace: &Workspace, tree: &Tree) -> Vec<Finding> {
         monitoring::check(&workspace.root, tree),
         contents::check(&tree.pages),
         tutorial::check(&tree.pages, &tree.rust),
+        threats::check(&tree.pages, &tree.rust),
         words::check(tree),
         rules::check(tree.page(SEMANTICS), tree.page(SEMANTICS_TESTS), &tree.rust),
         rule_titles::check(tree.page(SEMANTICS), tree.page(SEMANTICS_TESTS)),
