@@ -216,7 +216,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn s6_answers_leave_half_of_the_memory_to_bodies() {
         let memory = memory();
-        let [a, b, c, d] = ["a", "b", "c", "d"].map(|id| caller(id));
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(caller);
         let mut pages = [&a, &b].map(|caller| RequestBudget::of(&memory, caller, false));
         pages[0].wait_for(8 * MIB).await.unwrap();
         pages[1].wait_for(6 * MIB).await.unwrap();
