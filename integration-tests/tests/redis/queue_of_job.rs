@@ -29,7 +29,7 @@ async fn s5_a_copy_of_an_id_in_another_queue_hides_and_replaces_no_job() {
     let early = stage.handle("").await;
     early.enqueue(&[build(draft().queue(copying))]).await.unwrap();
     let job = build(draft().queue(copied));
-    stage.store.enqueue(&[job.clone()]).await.unwrap();
+    stage.store.enqueue(std::slice::from_ref(&job)).await.unwrap();
     let stored = now_ms(&stage).await;
     while now_ms(&stage).await == stored {}
     let copy = build(draft().queue(copying).id(job.id()).priority(9));

@@ -72,7 +72,8 @@ impl Store {
         if let Some(database) = &self.database {
             let mut rows = runtime.block_on(raw_dump::postgres_at(&database.url(), "queuekit"));
             // The server's upkeep adds up counters at any time.
-            rows.retain(|row| !row.starts_with("deltas ") && !row.starts_with("counts "));
+            let added_up = ["deltas ", "counts ", "error_deltas ", "error_groups "];
+            rows.retain(|row| !added_up.iter().any(|table| row.starts_with(table)));
             return Some(rows);
         }
         if let Some((url, prefix)) = &self.keys {
