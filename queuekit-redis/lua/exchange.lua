@@ -10,8 +10,9 @@
 -- Result: an outcome per ack (A acked, D done before, L lost, N unknown) and per nack (r retrying,
 -- x dead, b released, c cancelled, l lost, n unknown), in one text; now; how many leases might
 -- still be taken back, and how many jobs dead-lettered; ms to the next event, empty if there is
--- none or if all was leased that may be; the bytes of the leases, and whether a job did not fit;
--- then per lease its id, state and data.
+-- none or if all was leased that may be, `more` if keys whose time has come are left to the next
+-- call, `moving` if keys are being placed anew; the bytes of the leases, and whether a job did not
+-- fit; then per lease its id, state and data.
 use(1)
 
 local outcomes = {}

@@ -16,6 +16,7 @@ mod cluster;
 mod cluster_contract;
 mod cut_replies;
 mod damage;
+mod due_together;
 mod faults;
 mod heartbeats;
 mod idempotency;

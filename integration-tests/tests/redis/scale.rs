@@ -54,7 +54,7 @@ impl Scale {
         &self.stage.store
     }
 
-    async fn reserve(&self, limit: usize) -> Vec<Lease> {
+    pub(crate) async fn reserve(&self, limit: usize) -> Vec<Lease> {
         let request: Reserve = request(QueueName::default(), limit);
         self.store().reserve(&request).await.unwrap().leases
     }
@@ -75,7 +75,7 @@ impl Scale {
     }
 
     /// How many commands the server runs for a call, those of its script included.
-    async fn commands<T>(&self, call: impl Future<Output = T>) -> (u64, T) {
+    pub(crate) async fn commands<T>(&self, call: impl Future<Output = T>) -> (u64, T) {
         let () = self.stage.ask(cmd("CONFIG").arg("RESETSTAT")).await;
         let answer = call.await;
         let info: String = self.stage.ask(cmd("INFO").arg("commandstats")).await;
@@ -97,7 +97,7 @@ impl Scale {
     }
 
     /// The longest that the server was busy with one command, and with which.
-    async fn slowest(&self) -> (Duration, String) {
+    pub(crate) async fn slowest(&self) -> (Duration, String) {
         let entries: Vec<Vec<Value>> = self.stage.ask(cmd("SLOWLOG").arg("GET").arg(-1)).await;
         let told = entries.iter().filter_map(|entry| match &entry[..] {
             [_, _, Value::Int(micros), Value::Array(words), ..] => {

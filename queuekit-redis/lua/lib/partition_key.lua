@@ -158,31 +158,39 @@ local function wait_no_more(key, entry, at, level)
     end
 end
 
+-- How many jobs this script may still sort by whether their time has come.
+local sorts = 1000
+
 -- Under skip: sorts the first waiting jobs of a key by whether their time has come.
 local function look(key)
-    local member = first_of(Q.later, key)
-    while member do
+    local to = '(' .. key .. '\0' .. time_hex(now + 1)
+    local late = call('ZRANGE', Q.later, '[' .. key .. '\0', to, 'BYLEX', 'LIMIT', 0, sorts)
+    sorts = sorts - #late
+    for _, member in ipairs(late) do
         local waiting = of_later(member, key)
-        if waiting.at > now then
-            break
-        end
-        write('ZREM', Q.later, member)
         local at, level = time_hex(waiting.at), format(WAITING.level.hex, waiting.level)
+        write('ZREM', Q.later, member)
         write('ZADD', Q.due, 0, waiting_member(key, waiting.entry, at, level))
-        member = first_of(Q.later, key)
     end
-    member = first_of(Q.due, key)
-    while member do
+    local member = first_of(Q.due, key)
+    while member and sorts > 0 do
         local waiting = waiting_of(member, key)
         if waiting.at <= now then
             break
         end
         -- The clock went back.
+        sorts = sorts - 1
         write('ZREM', Q.due, member)
         local at, level = time_hex(waiting.at), format(WAITING.level.hex, waiting.level)
         write('ZADD', Q.later, 0, later_member(key, waiting.entry, at, level))
         member = first_of(Q.due, key)
     end
+end
+
+-- When to look again at a key whose next change is at this time: at once, after the others, if some
+-- of its jobs may not have been sorted.
+local function alarm_at(at)
+    return sorts == 0 and now or at
 end
 
 -- The next job of a key to lease, now or at its time; none while no lease of the key may start.
@@ -262,7 +270,7 @@ end
 local function take_turn(key, it, at)
     if at > now then
         take_stand(key, it, 'T', '')
-        write('ZADD', Q.alarms, at, key)
+        write('ZADD', Q.alarms, alarm_at(at), key)
         return
     end
     it.turn = it.turn == 0 and turn_now() + 1 or math.max(it.turn, turn_now())
@@ -294,7 +302,7 @@ local function refresh(key)
         it.score = waiting.level * LEVEL + waiting.at
         write('ZADD', Q.ready, it.score, it.entry .. key)
         if later then
-            write('ZADD', Q.alarms, of_later(later, key).at, key)
+            write('ZADD', Q.alarms, alarm_at(of_later(later, key).at), key)
         end
     else
         leave_stand(key, it)
@@ -342,14 +350,25 @@ local function served(key)
     it.turn = clock + 1
 end
 
--- Looks at the keys whose time has come.
-local function ring_alarms()
-    repeat
-        local due = call('ZRANGE', Q.alarms, '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)
-        for _, key in ipairs(due) do
-            refresh(key)
+-- Looks at the keys whose time came first, at most at this number; whether others may be left.
+local function ring_alarms(most)
+    local due, keys = call('ZRANGE', Q.alarms, '-inf', now, 'BYSCORE', 'LIMIT', 0, most), {}
+    for _, key in ipairs(due) do
+        keys[key] = true
+    end
+    fetch(keys)
+    for _, key in ipairs(due) do
+        refresh(key)
+        local it = of(key)
+        if it.stands ~= 'T' and not it.alarm then
+            -- A broken record did not know of its alarm, which would ring again and again.
+            write('ZREM', Q.alarms, key)
         end
-    until #due == 0
+        if sorts == 0 then
+            return true
+        end
+    end
+    return #due == most
 end
 
 return {

@@ -10,6 +10,8 @@ local bytes, most_bytes, full = tonumber(ARGV[7]), tonumber(ARGV[8]), false
 -- more while the answer has room.
 local FEWEST, MOST = 32, 256
 local part = FEWEST
+-- How many keys whose time has come one call looks at, if it may not lease more jobs than that.
+local RINGS = 200
 
 -- Takes back leases that ran out, earliest first.
 local function reclaim()
@@ -372,9 +374,11 @@ local function reserve(begun)
     if reclaims > 0 then
         reclaim()
     end
+    -- Whether keys whose time has come are left to the next call.
+    local behind = false
     if limit > 0 then
         if fair or skip then
-            PartitionKey.ring_alarms()
+            behind = PartitionKey.ring_alarms(math.max(limit, RINGS))
         end
         if fair then
             fairly()
@@ -383,7 +387,8 @@ local function reserve(begun)
         end
     end
     if (granted < limit and not full) or limit == 0 then
-        answer[5] = next_event()
+        answer[5] = behind and 'more' or next_event()
+        stirred = stirred or behind
     else
         -- One marker wakes one sleeper: a call that leased all that it may sets it again for the
         -- next.

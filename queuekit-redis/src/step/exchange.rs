@@ -36,6 +36,8 @@ pub(crate) struct Answer {
     pub(crate) next_in: Option<Duration>,
     /// Its keys are being placed anew.
     pub(crate) moving: bool,
+    /// Keys whose time has come are left to the next call.
+    pub(crate) behind: bool,
 }
 
 /// The outcomes of the leases that the script ended, in the order of their part.
@@ -188,9 +190,9 @@ impl Answer {
                 Err(token) => unreadable.push(token),
             }
         }
-        let next_in = next.parse().ok().map(Duration::from_millis);
-        let moving = next == "moving";
+        let (moving, behind) = (next == "moving", next == "more");
+        let next_in = if behind { Some(0) } else { next.parse().ok() }.map(Duration::from_millis);
         let outcomes = Outcomes { acks, nacks };
-        Some((Self { outcomes, leases, budget, next_in, moving }, unreadable))
+        Some((Self { outcomes, leases, budget, next_in, moving, behind }, unreadable))
     }
 }

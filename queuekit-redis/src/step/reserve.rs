@@ -17,7 +17,8 @@ pub(crate) struct Round<'a> {
     pub(crate) leases: Vec<Lease>,
     /// For each queue that was asked, when to look again.
     next_in: Vec<(QueueName, Option<Duration>)>,
-    moving: bool,
+    /// A queue has not looked at all its keys.
+    unfinished: bool,
     /// The settlement for the first queue.
     pub(crate) settles: Option<Part<'a>>,
     pub(crate) settled: Option<(Part<'a>, Outcomes)>,
@@ -46,7 +47,7 @@ impl<'a> Round<'a> {
             budget: Budget::of(request),
             leases: Vec::new(),
             next_in: Vec::new(),
-            moving: false,
+            unfinished: false,
             settles: None,
             settled: None,
         }
@@ -71,7 +72,7 @@ impl<'a> Round<'a> {
         self.leases.extend(answer.leases);
         self.next_in.retain(|(name, _)| name != queue);
         self.next_in.push((queue.clone(), answer.next_in));
-        self.moving |= answer.moving;
+        self.unfinished |= answer.moving || answer.behind;
         self.settled = part.map(|part| (part, answer.outcomes)).or(self.settled.take());
     }
 
@@ -83,7 +84,7 @@ impl<'a> Round<'a> {
 
     pub(crate) fn reserved(self) -> Reserved {
         let full = self.leases.len() == self.request.limit;
-        let more = self.moving || self.budget.more(self.request.limit, self.leases.len());
+        let more = self.unfinished || self.budget.more(self.request.limit, self.leases.len());
         let next_due_in = self.next_in.into_iter().filter_map(|(_, next)| next).min();
         Reserved::new(self.leases, next_due_in.filter(|_| !full), more)
     }
