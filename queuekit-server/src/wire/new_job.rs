@@ -252,5 +252,7 @@ fn priority_schema() -> Schema {
     let level = level.minimum(Some(0)).maximum(Some(31));
     let names = ["low", "normal", "high", "critical"];
     let name = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
-    utoipa::openapi::schema::OneOfBuilder::new().item(level).item(name).build().into()
+    // As for every field that may be left out.
+    let null = ObjectBuilder::new().schema_type(Type::Null);
+    utoipa::openapi::schema::OneOfBuilder::new().item(level).item(name).item(null).build().into()
 }
