@@ -10,8 +10,8 @@ use queuekit_core::{JobId, QueueName};
 /// a queue was removed and created again at once.
 const TRUSTED: Duration = Duration::from_secs(5);
 
-/// After this long a call by id reads the names of all queues anew, because another process may
-/// have created one.
+/// After this long a call by id reads the names of all queues again, because another process may
+/// have created a queue that has the job.
 const ALL_TRUSTED: Duration = Duration::from_secs(1);
 
 /// The queues as last seen. This saves a look-up and is never trusted: the script that stores jobs

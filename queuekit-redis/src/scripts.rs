@@ -160,8 +160,8 @@ struct Text {
     text: String,
 }
 
-/// The texts of this process, which stores share: a process of tests opens hundreds, and has few of
-/// different settings.
+/// The texts of this process. Stores with the same settings share them: a test process opens
+/// hundreds of stores, and would put each text together as often.
 static SCRIPTS: Mutex<Vec<Arc<Scripts>>> = Mutex::new(Vec::new());
 
 impl Scripts {

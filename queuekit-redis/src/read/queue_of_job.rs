@@ -8,9 +8,9 @@ use super::view::Shown;
 use crate::RedisStore;
 
 impl RedisStore {
-    /// The queues that may have each of these jobs. Of several queues with the tag of an id, it is
-    /// the one that stored the job first: who may name a queue finds a name with the tag of another
-    /// queue, and could store a copy of its job there, to be asked in its place.
+    /// The queues that may have each of these jobs. If several of them have a job with the id, only
+    /// the one that stored it first is returned: a client that may create queues easily finds a
+    /// name with the tag of another queue, and could hide that queue's job behind a copy.
     pub(crate) async fn candidates(
         &self,
         ids: impl Iterator<Item = JobId>,

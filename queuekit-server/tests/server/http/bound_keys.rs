@@ -249,7 +249,7 @@ fn s11_a_worker_that_names_no_queues_or_no_kinds_is_for_unrestricted_keys() {
         page["workers"].as_array().unwrap().len()
     };
     assert_eq!([seen("acme"), seen("mailer"), seen("reader")], [1, 0, 3]);
-    // Who is for all kinds may leave them out, and stop its worker.
+    // A key for all kinds may send a beat that names none, and may remove that worker.
     beat("acme", "no-kinds", &["acme.a"], &[]).expect(200);
     delete("acme", "/v1/workers/no-kinds").expect(204);
 }
