@@ -17,7 +17,7 @@ pub struct CaseInfo {
     /// What else it needs.
     pub needs: &'static [Need],
     /// The source of its subject, with the documentation of the case.
-    pub(crate) source: &'static str,
+    pub source: &'static str,
     /// Runs it; panics if the store breaks the rule.
     pub run: for<'w> fn(&'w dyn World) -> BoxFuture<'w, ()>,
 }
