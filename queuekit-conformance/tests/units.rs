@@ -3,7 +3,12 @@
 //! few files with unit tests are compiled here, and find here what they use of the library.
 
 #![allow(dead_code, unreachable_pub, reason = "what only other parts of the library use")]
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test that fails panics")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
 
 use own_process::alone;
 use queuekit_conformance::{CASES, CaseInfo, kit};

@@ -5,7 +5,7 @@ use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::steps::{Steps, all};
 use crate::workspace::{Crate, Workspace};
-use crate::{beside, mutants, test, tidy, tools, versions};
+use crate::{beside, mutants, rustdoc, test, tidy, tools, versions};
 
 /// How much CI runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,13 +35,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     all([
         steps.run("formatting", &CommandLine::cargo("fmt --all --check")),
         steps.check("tidy", &tidy, || tidy::check(&workspace)),
-        test::run_steps(&workspace, &steps, &tests, |steps| {
+        test::run_steps(&workspace, &steps, &tests, |steps, build| {
             thread::scope(|scope| {
                 // It waits for the registry.
                 let resolved = scope.spawn(|| beside::resolve(&workspace, steps));
                 let checked = all([
                     lint(&workspace, steps, options.nightly),
-                    document(steps),
+                    document(&workspace, steps, build),
                     bind(steps),
                     check_alerts(steps),
                     deny(steps),
@@ -92,18 +92,13 @@ fn take_guards_out(steps: &Steps, name: &str, args: &str, options: mutants::Opti
     outcome
 }
 
-/// Lints what the build of the tests does not: programs, benchmarks, and code that other features
-/// hide.
+/// Lints what the build of the tests does not: code that other features hide.
 fn lint(workspace: &Workspace, steps: &Steps, nightly: bool) -> Result<()> {
-    let programs = "clippy --workspace --bins --bench * --all-features -- -D warnings";
     // The facade brings every library in; each by itself repeats that.
     let linted = |krate: &&Crate| krate.is_public_library && (nightly || krate.name == "queuekit");
     let libraries = workspace.crates.iter().filter(linted);
     let alone = libraries.flat_map(|krate| features_alone(krate, nightly));
-    let programs = ("clippy: programs and benchmarks".to_owned(), CommandLine::cargo(programs));
-    all(std::iter::once(programs)
-        .chain(alone)
-        .map(|(name, command)| steps.run(&name, &yielding(command))))
+    all(alone.map(|(name, command)| steps.run(&name, &yielding(command))))
 }
 
 /// A library with no feature and with each feature by itself: together they hide it when one uses
@@ -123,18 +118,9 @@ fn features_alone(krate: &Crate, nightly: bool) -> Vec<(String, CommandLine)> {
     std::iter::once(none).chain(each).collect()
 }
 
-/// Crates that are only for this workspace have `doc = false`. They are not left out here, because
-/// dependencies with fewer features would be compiled once more.
-fn document(steps: &Steps) -> Result<()> {
-    let doc = CommandLine::cargo("doc --workspace --no-deps --all-features");
-    // What clippy has checked serves here, if cargo is started as clippy starts it.
-    let doc = match tools::clippy_driver() {
-        Some(driver) => doc
-            .env("RUSTC_WORKSPACE_WRAPPER", &driver)
-            .env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"),
-        None => doc,
-    };
-    steps.run("docs", &yielding(doc.env("RUSTDOCFLAGS", "-D warnings")))
+/// Crates that are only for this workspace have `doc = false`.
+fn document(workspace: &Workspace, steps: &Steps, build: &test::Build<'_>) -> Result<()> {
+    steps.run("docs", &yielding(build.by_driver(rustdoc::command(workspace)?)))
 }
 
 /// The pages of docs/ as a book: a page that its table of contents names must exist.

@@ -19,6 +19,7 @@ mod examples;
 mod mutants;
 mod pairs;
 mod peers;
+mod rustdoc;
 mod sbom;
 mod schemathesis;
 mod servers;
@@ -37,6 +38,9 @@ use error::{Error, Result};
 use usage::{Request, USAGE};
 
 fn main() -> ExitCode {
+    if let Some(ended) = rustdoc::in_its_place() {
+        return ended;
+    }
     let args: Vec<String> = std::env::args().skip(1).collect();
     match Request::parse(&args).and_then(run) {
         Ok(()) => ExitCode::SUCCESS,

@@ -22,6 +22,8 @@ pub(crate) struct Crate {
     pub msrv: Option<String>,
     /// Others are to depend on it: it has a library and may be published.
     pub is_public_library: bool,
+    /// `cargo doc` writes pages for it.
+    pub is_documented: bool,
     /// All but `default`, which is no feature but a choice of them.
     pub features: Vec<String>,
     /// Names of the crates it depends on outside of its tests.
@@ -74,12 +76,13 @@ impl From<&Package> for Crate {
     fn from(package: &Package) -> Self {
         let is_library =
             |kind: &TargetKind| matches!(kind, TargetKind::Lib | TargetKind::ProcMacro);
-        let has_library = package.targets.iter().any(|target| target.kind.iter().any(is_library));
+        let library = package.targets.iter().find(|target| target.kind.iter().any(is_library));
         let is_published = package.publish.as_ref().is_none_or(|registries| !registries.is_empty());
         Self {
             name: package.name.to_string(),
             msrv: package.rust_version.as_ref().map(ToString::to_string),
-            is_public_library: has_library && is_published,
+            is_public_library: library.is_some() && is_published,
+            is_documented: library.is_some_and(|library| library.doc),
             features: package.features.keys().filter(|name| *name != "default").cloned().collect(),
             dependencies: package
                 .dependencies

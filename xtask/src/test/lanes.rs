@@ -87,7 +87,7 @@ const LONG: &[(&str, &[&str])] = &[
             "cluster_contract::every_case::upkeep_bounds",
         ],
     ),
-    ("server", &["http::flood::with_a_server::"]),
+    ("server", &["http::flood::with_a_server::", "http::schemathesis::over_sqlite::"]),
 ];
 
 /// Harnesses that take the most time and that one-line changes seldom break: a run of what a change
@@ -108,6 +108,11 @@ pub(crate) enum Extent {
 }
 
 impl Extent {
+    /// Whether such a run has any test of a program.
+    fn has(self, program: &Program) -> bool {
+        self == Self::Everything || !program.target.starts_with("--bench ")
+    }
+
     /// The modules of a program that such a run leaves out.
     pub(crate) fn leaves_out(self, program: &Program) -> Vec<&'static str> {
         let tables: &[_] = match self {
@@ -143,7 +148,7 @@ impl<'p> Lanes<'p> {
         // the end.
         let (first, last): (Vec<&Program>, Vec<&Program>) =
             programs.iter().partition(|program| !modules(WAITING, program).is_empty());
-        for program in first.into_iter().chain(last) {
+        for program in first.into_iter().chain(last).filter(|program| extent.has(program)) {
             let waiting = modules(WAITING, program);
             // What one of them picks the other skips, by the same words.
             let left = extent.leaves_out(program);
@@ -201,5 +206,12 @@ mod tests {
         let programs = [program("--lib")];
         let lanes = Lanes::of(&programs, Extent::Daily);
         assert_eq!((lanes.busy.len(), lanes.waiting.len()), (1, 0));
+    }
+
+    #[test]
+    fn benchmarks_run_in_long_runs_only() {
+        let programs = [program("--bench redis")];
+        let busy = |extent| Lanes::of(&programs, extent).busy.len();
+        assert_eq!([Extent::Changed, Extent::Daily, Extent::Everything].map(busy), [0, 0, 1]);
     }
 }

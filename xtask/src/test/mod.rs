@@ -34,7 +34,8 @@ use crate::{examples, schemathesis, servers};
 const LONG_TIER: &str = "QUEUEKIT_TEST_LONG";
 /// All that has tests in it; examples are built apart, to be run.
 const TARGETS: &[&str] = &["--lib", "--bins", "--tests", "--example", "checksum"];
-/// Benchmarks run once each, to show that they work: only a long run takes the time.
+/// Benchmarks are built where code is linted. They run once each, to show that they work, in a long
+/// run only.
 const BENCHMARKS: &str = "--benches";
 /// The first seed of the model's sequences.
 const SEED: &str = "QUEUEKIT_TEST_SEED";
@@ -48,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     match (&options.changed, options.hunt) {
         (_, Some(hunt)) => hunt::run(&workspace, &steps, options, hunt),
         (Some(since), None) => changed::run(&workspace, &steps, options, since),
-        (None, None) => run_steps(&workspace, &steps, options, |_| Ok(())),
+        (None, None) => run_steps(&workspace, &steps, options, |_, _| Ok(())),
     }
 }
 
@@ -59,30 +60,29 @@ pub(crate) fn hunt_flakes(workspace: &Workspace, steps: &Steps, hunt: Hunt) -> R
 }
 
 /// The same steps as part of a longer run, so that `ci` cannot drift away from `test`. `beside` is
-/// done while tests wait, before those that keep the machine busy.
+/// done while tests wait, before those that keep the machine busy; so are the doctests.
 pub(crate) fn run_steps(
     workspace: &Workspace,
     steps: &Steps,
     options: &Options,
-    beside: impl FnOnce(&Steps) -> Result<()>,
+    beside: impl FnOnce(&Steps, &Build<'_>) -> Result<()>,
 ) -> Result<()> {
     let environment = Environment::new(workspace, steps, options)?;
-    let targets = TARGETS.iter().copied().chain(options.long.then_some(BENCHMARKS));
+    let benchmarks = (options.long || options.lint).then_some(BENCHMARKS);
+    let targets = TARGETS.iter().copied().chain(benchmarks);
     let build = if options.lint { Build::linting(steps)? } else { Build::new(steps) };
     let programs = programs::build(&build, targets)?;
     examples::build(workspace, steps, &build)?;
     let extent = if options.long { Extent::Everything } else { Extent::Daily };
     let lanes = Lanes::of(&programs, extent);
-    let (report, tests) = run_lanes(steps, &environment, &lanes, beside);
-    report.lines().into_iter().for_each(|line| steps.tell(line));
     // The programs leave the doctests out.
     let doctests = CommandLine::cargo("test --workspace --all-features --doc");
-    all([
-        build.lints(),
-        tests,
-        steps.run("doctests", &build.by_driver(environment.of(doctests))),
-        examples::run(workspace, steps),
-    ])
+    let doctests = build.by_driver(environment.of(doctests));
+    let (report, tests) = run_lanes(steps, &environment, &lanes, |steps| {
+        all([beside(steps, &build), steps.run("doctests", &doctests)])
+    });
+    report.lines().into_iter().for_each(|line| steps.tell(line));
+    all([build.lints(), tests, examples::run(workspace, steps)])
 }
 
 /// The variables that tests get, and where their output goes.
