@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use queuekit::Status;
-use queuekit::jobs::StatusSet;
+use queuekit::jobs::{JobFilter, StatusSet};
 
 use crate::sandbox::Sandbox;
 
@@ -17,10 +17,15 @@ async fn demo_jobs_of_every_fate_are_there_once_and_run() {
         dev.says("/v1/jobs?queue=demo");
         dev.says("/v1/queues/demo");
         let client = sandbox.store("queuekit-dev.db").await;
-        let jobs = async || client.backend().list_jobs(&Default::default()).await.unwrap().items;
+        let demo = JobFilter::default().queue("demo");
+        let jobs = async || client.jobs().list(&demo).await.unwrap().items;
         assert_eq!(jobs().await.len(), 7);
         let dead = async || jobs().await.iter().any(|job| job.status == Status::Dead);
         while !dead().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let sold = async || client.queues().get("emails").await.unwrap().unwrap().totals;
+        while sold().await.enqueued == 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         dev.signal("INT");

@@ -1,10 +1,12 @@
 //! `queuekit dev`
 
-use std::time::Duration;
+mod first_jobs;
+mod shop;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::{Client, JobDraft, QueueName};
+use queuekit::QueueName;
+use tokio::task::JoinSet;
 
 use super::context::Context;
 use super::exit::Exit;
@@ -30,8 +32,8 @@ pub(crate) struct Dev {
 const AFTER: &str = "\
 The store is ./queuekit-dev.db, or the one of --url; QUEUEKIT_URL and queuekit.toml do not set it.
 The demo jobs succeed, fail and are retried, die, wait for their time, and run in the order of a
-partition key. They are enqueued once, however often you start the command. Delete the file to start
-over.";
+partition key. They are enqueued once, however often you start the command. A demo shop enqueues
+more jobs while the command runs. Delete the file to start over.";
 
 impl Dev {
     pub(crate) async fn run(self, mut context: Context) -> Result<Exit> {
@@ -39,7 +41,7 @@ impl Dev {
         let options = self.http.clone().resolve(&context.sources)?;
         let has_keys = !options.keys.is_empty();
         let settings = WorkSettings {
-            queues: vec![QueueName::default(), QueueName::new("demo")?],
+            queues: queues()?,
             ..WorkSettings::resolve(WorkFlags::default(), &context.sources)?
         };
         let client = context.connect().await?;
@@ -47,8 +49,13 @@ impl Dev {
         let (stop, hangups) = (Stop::listen()?, Hangups::listen()?);
         let server = Server::bind(client.clone(), options).await?;
         reload::on_hangup(hangups, server.reloader(), self.http, &context.sources);
-        enqueue_demo_jobs(&client).await?;
-        let worker = add_demo(work::worker(client.clone(), settings).name("dev")).start().await?;
+        first_jobs::enqueue(&client).await?;
+        shop::open(&client).await?;
+        let worker = add_demo(work::worker(client.clone(), settings).name("dev"));
+        let worker = shop::add_handlers(worker).start().await?;
+        // The shop closes when this is dropped.
+        let mut selling = JoinSet::new();
+        selling.spawn(shop::sell(client.clone()));
         let url = server.url();
         announce(&context, &url, format_args!("{url} serves {}", context.address()));
         remark(invitation(&url, has_keys));
@@ -57,28 +64,17 @@ impl Dev {
     }
 }
 
-/// Enqueues a demo job for each way a job can end. Their idempotency keys keep them unique.
-async fn enqueue_demo_jobs(client: &Client) -> Result<()> {
-    let job = |kind: &str, payload: &'static str| JobDraft::new(kind, payload).queue("demo");
-    let mut jobs = vec![
-        ("succeeds", job("echo", r#"{"hello": "world"}"#)),
-        ("retries", job("demo.flaky", "null")),
-        ("dies", job("demo.fail", "null").max_attempts(2)),
-        ("waits", job("echo", r#"{"waited": true}"#).delay(Duration::from_secs(60))),
-    ];
-    for key in ["first", "second", "third"] {
-        jobs.push((key, job("sleep", r#"{"ms": 1000}"#).partition_key("customer-42")));
-    }
-    let keyed = |(key, job): (&str, JobDraft)| job.idempotency_key(format!("demo-{key}"));
-    client.enqueue_all(jobs.into_iter().map(keyed)).await?.ids()?;
-    Ok(())
+fn queues() -> Result<Vec<QueueName>> {
+    let named = std::iter::once(first_jobs::QUEUE).chain(shop::queues()).map(QueueName::new);
+    Ok(std::iter::once(Ok(QueueName::default())).chain(named).collect::<Result<_, _>>()?)
 }
 
 fn invitation(url: &str, has_keys: bool) -> String {
     let key = if has_keys { " -H \"Authorization: Bearer $QUEUEKIT_API_KEY\"" } else { "" };
     format!(
         "
-Seven demo jobs are in the queue `demo`. Try, in another terminal:
+Seven demo jobs are in the queue `demo`, and a demo shop enqueues more in `orders`, `emails`,
+`images` and `reports` until you stop it. Try, in another terminal:
 
   curl -s '{url}/v1/jobs?queue=demo'{key}
   curl -s {url}/v1/jobs{key} -H 'Content-Type: application/json' \\
