@@ -110,13 +110,13 @@ impl Order {
         format!("customer-{}", self.customer)
     }
 
-    /// Whether this order is one in so many; which of them differs by `of`.
+    /// Whether this is one of `many` orders: the one whose number leaves `of`.
     fn is_one_in(&self, many: u64, of: u64) -> bool {
         self.number % many == of
     }
 }
 
-/// Counts the pauses since 1970, so that numbers go on where they were after a restart.
+/// Counts the pauses since 1970, so that no number is used again after a restart.
 fn next_number() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     now.as_secs() / PAUSE.as_secs() % 1_000_000
