@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use queuekit_core::{Error, ErrorKind, Result, retry};
 
 use crate::error::{Class, Failure, Outcome, closed};
+use crate::gates::{Pass, QueueLocks};
 use crate::partitions::add_partitions;
 use crate::pool::Borrowed;
 use crate::session::Session;
@@ -56,8 +57,21 @@ impl PostgresStore {
     /// moment and was certainly not applied, and any step that may be repeated.
     ///
     /// Data of the step is passed through `input`, so that it lives as long as the step.
-    pub(crate) async fn call<I: Sync, T: Send>(
+    pub(crate) fn call<I: Sync, T: Send>(
         &self,
+        operation: &'static str,
+        call: Call,
+        input: I,
+        step: impl for<'s> Fn(&'s I, &'s Session<'s>) -> BoxFuture<'s, Outcome<T>> + Send + Sync,
+    ) -> impl Future<Output = Result<T>> {
+        self.call_behind(None, operation, call, input, step)
+    }
+
+    /// The same for a call that will first take the lock of this queue: it waits at the queue's
+    /// gate before it takes a connection.
+    pub(crate) async fn call_behind<I: Sync, T: Send>(
+        &self,
+        mut gate: Option<i32>,
         operation: &'static str,
         call: Call,
         input: I,
@@ -75,19 +89,17 @@ impl PostgresStore {
             // What the server answered last.
             let mut refused = None;
             // The next attempt may take all the time that is left: the server may only be slow.
-            let mut may_hang = SHORT.contains(&operation);
+            let mut hangs = SHORT.contains(&operation).then_some(HANGS);
             loop {
-                let until = match may_hang {
-                    true => deadline.min(Instant::now() + HANGS),
-                    false => deadline,
-                };
+                let passed = shared.pass(gate, deadline).await;
+                let until = hangs.map_or(deadline, |after| deadline.min(Instant::now() + after));
                 let doubt = AtomicBool::new(false);
                 let began = Instant::now();
-                let attempt = shared.attempt(call, &doubt, misses_partition, &input, &step);
+                let attempt = shared.attempt(call, &doubt, misses_partition, passed, &input, &step);
                 let failure = match shared.within(until, &doubt, attempt).await {
                     Ok(answer) => return Ok(answer),
                     Err(failure) if until < deadline && Instant::now() >= until => {
-                        may_hang = false;
+                        hangs = None;
                         shared.pool_of(call).retain(|_, _| false);
                         Failure { class: Class::Lost, ..failure }
                     }
@@ -110,8 +122,10 @@ impl PostgresStore {
                     return Err(told(failure, in_doubt));
                 }
                 tries += 1;
-                if failure.class != Class::MissingPartition {
-                    shared.pause(wait).await;
+                match failure.class {
+                    Class::MissingPartition => {}
+                    Class::AtGate(queue) => gate = Some(queue),
+                    _ => shared.pause(wait).await,
                 }
                 if matches!(failure.class, Class::Transient | Class::HeldUp) {
                     refused = Some(failure);
@@ -123,19 +137,33 @@ impl PostgresStore {
 }
 
 impl Shared {
+    /// Waits at the gate of a queue, without a connection.
+    async fn pass(&self, gate: Option<i32>, deadline: Instant) -> Outcome<Option<Pass>> {
+        let Some(queue) = gate else { return Ok(None) };
+        let pass = async { Ok(self.gates.pass(queue).await) };
+        let passed = self.within(deadline, &AtomicBool::new(false), pass).await;
+        passed.map_err(|failure| match failure.class {
+            Class::CutOff => Failure { class: Class::CutOff, ..Failure::at_gate(queue) },
+            _ => failure,
+        })
+    }
+
     async fn attempt<I, T>(
         &self,
         call: Call,
         doubt: &AtomicBool,
         misses_partition: bool,
+        passed: Outcome<Option<Pass>>,
         input: &I,
         step: &(impl for<'s> Fn(&'s I, &'s Session<'s>) -> BoxFuture<'s, Outcome<T>> + Send + Sync),
     ) -> Outcome<T> {
+        let locks = QueueLocks::new(&self.gates, passed?);
         let borrowed = borrow(self.pool_of(call)).await?;
         let Some(client) = borrowed.client() else {
             return Err(closed().into());
         };
-        let session = Session::own(client, self.prepared, &self.statements, &self.begins, doubt);
+        let (statements, begins) = (&self.statements, &self.begins);
+        let session = Session::own(client, self.prepared, statements, begins, doubt, locks);
         let began = Instant::now();
         let run = async {
             // The last attempt found no partition for the day of one of its rows.

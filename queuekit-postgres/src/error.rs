@@ -22,6 +22,9 @@ pub(crate) enum Class {
     Transient,
     /// Likewise: an open transaction held what was needed for longer than the lock timeout.
     HeldUp,
+    /// Nothing was applied: other calls of this process wait for the lock of this queue, and the
+    /// call has to wait behind them without a connection.
+    AtGate(i32),
     /// The connection is gone; whether a commit that was under way took effect is unknown.
     Lost,
     /// History, or the log of events, has no partition for today.
@@ -38,6 +41,12 @@ impl Failure {
     pub(crate) fn held_up(message: &str) -> Self {
         let error = Error::new(ErrorKind::Unavailable, message).held_up();
         Self { error, class: Class::HeldUp }
+    }
+
+    pub(crate) fn at_gate(queue: i32) -> Self {
+        let message = "other calls of a queue with partition keys were before this one for all of \
+                       op_timeout; make fewer calls at a time, each for more jobs";
+        Self { class: Class::AtGate(queue), ..Self::transient(message) }
     }
 
     pub(crate) fn transient(message: &str) -> Self {

@@ -30,6 +30,7 @@ mod counters;
 mod enqueue;
 mod error;
 mod error_groups;
+mod gates;
 mod history;
 mod inspect;
 mod io;
@@ -69,6 +70,7 @@ pub use config::{Listen, PostgresConfig, Prepared, SettleDurability, Tls};
 /// The version of tokio-postgres whose transactions [`PostgresStore::enqueue_in`] takes.
 pub use tokio_postgres;
 
+use gates::Gates;
 use io::Io;
 use queues::Known;
 use session::Begins;
@@ -97,6 +99,7 @@ struct Shared {
     replan_after: Duration,
     limits: Limits,
     known: Known,
+    gates: Gates,
     hints: step::Hints,
     wakeups: Arc<WakeupHub>,
     notices: notifications::Notices,

@@ -74,6 +74,7 @@ fn start(config: &PostgresConfig) -> Result<PostgresStore> {
         replan_after: config.replan_after,
         limits: config.limits,
         known: crate::queues::Known::default(),
+        gates: crate::gates::Gates::default(),
         hints: Hints::default(),
         wakeups,
         notices,

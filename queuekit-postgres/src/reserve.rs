@@ -64,10 +64,16 @@ impl PostgresStore {
             return Ok((quotas, Vec::new()));
         };
         let input = (&self.shared.hints, names, request.limit);
-        let available = self.call("reserve", Call::Repeatable, input, |input, session| {
-            let (hints, names, limit) = *input;
-            Box::pin(step::available(session, hints, names, limit))
-        });
+        let first = self.first_lock(names.iter());
+        let available =
+            self.call_behind(first, "reserve", Call::Repeatable, input, |input, session| {
+                let (hints, names, limit) = *input;
+                Box::pin(async move {
+                    let available = step::available(session, hints, names, limit).await;
+                    // If it failed, the keys that it placed are back in the agenda.
+                    available.inspect_err(|_| hints.forget())
+                })
+            });
         let mut available: HashMap<QueueName, usize> = available.await?;
         // In the order of their turns: the answer may be full before the last.
         let mut quotas: Vec<(QueueName, usize)> = Vec::with_capacity(names.len());
@@ -146,7 +152,8 @@ impl PostgresStore {
     ) -> Result<Done> {
         for savepoints in [false, true] {
             let input = (round, done.leases.len(), done.budget, savepoints);
-            let rest = self.call(operation, Call::Once, input, |input, session| {
+            let first = self.first_lock(round.quotas.iter().map(|(name, _)| name));
+            let rest = self.call_behind(first, operation, Call::Once, input, |input, session| {
                 let (round, got, budget, savepoints) = *input;
                 Box::pin(async move {
                     let rest = round.careful(session, got, budget, savepoints).await;
@@ -162,6 +169,12 @@ impl PostgresStore {
             }
         }
         Ok(Done { budget: done.budget, ..Done::new(round.request) })
+    }
+
+    /// The queue whose lock a call on these queues takes first, by the cached rows.
+    fn first_lock<'a>(&self, names: impl Iterator<Item = &'a QueueName>) -> Option<i32> {
+        let rows = names.filter_map(|name| self.shared.known.get(name));
+        rows.filter(|row| row.keyed).map(|row| row.id).min()
     }
 
     async fn answer(&self, round: &Round<'_>, done: Done) -> Result<Exchanged> {

@@ -9,7 +9,8 @@ use queuekit_core::Timestamp;
 use tokio_postgres::{Row, Statement, Transaction};
 
 use crate::config::Prepared;
-use crate::error::{Outcome, unreadable};
+use crate::error::{Failure, Outcome, unreadable};
+use crate::gates::QueueLocks;
 use crate::params::{Typed, params};
 use crate::statements::{Sql, Statements};
 
@@ -21,6 +22,8 @@ pub(crate) struct Session<'a> {
     /// Set while a commit is in progress: if the connection is lost then, it is unknown whether the
     /// commit took effect.
     doubt: &'a AtomicBool,
+    /// None in a transaction of the application.
+    locks: Option<QueueLocks<'a>>,
     open: AtomicBool,
 }
 
@@ -51,9 +54,10 @@ impl<'a> Session<'a> {
         statements: &'a Statements,
         begins: &'a Begins,
         doubt: &'a AtomicBool,
+        locks: QueueLocks<'a>,
     ) -> Self {
-        let link = Link::Own(client, prepared);
-        Self { link, statements, begins, doubt, open: AtomicBool::new(false) }
+        let (link, open) = (Link::Own(client, prepared), AtomicBool::new(false));
+        Self { link, statements, begins, doubt, locks: Some(locks), open }
     }
 
     pub(crate) fn foreign(
@@ -63,7 +67,7 @@ impl<'a> Session<'a> {
         doubt: &'a AtomicBool,
     ) -> Self {
         let open = AtomicBool::new(true);
-        Self { link: Link::Foreign(tx), statements, begins, doubt, open }
+        Self { link: Link::Foreign(tx), statements, begins, doubt, locks: None, open }
     }
 
     /// Runs a statement in the transaction that was begun, or one that changes nothing.
@@ -173,6 +177,21 @@ impl<'a> Session<'a> {
         Ok(Timestamp::from_millis(now.try_get("now")?))
     }
 
+    /// Takes the lock of a queue, by its number, until the transaction ends. If it is the first one
+    /// and other calls of this process wait for it, this fails with `AtGate`, so that only one of
+    /// them holds a connection.
+    pub(crate) async fn lock_queue(&self, queue: i32) -> Outcome<()> {
+        let Some(locks) = self.locks.as_ref().filter(|locks| !locks.has_one()) else {
+            return self.lock(queue).await;
+        };
+        let pass = locks.pass(queue).ok_or_else(|| Failure::at_gate(queue))?;
+        self.lock(queue).await?;
+        locks.got_one();
+        // The next one waits in the server while this one works, so that no time is lost.
+        drop(pass);
+        Ok(())
+    }
+
     /// Takes an advisory lock of the schema, by its number, until the transaction ends.
     pub(crate) async fn lock(&self, number: i32) -> Outcome<()> {
         let lock_class = self.statements.lock_class();
@@ -245,6 +264,9 @@ impl<'a> Session<'a> {
     async fn begin_with(&self, begin: &str) -> Outcome<()> {
         if let Link::Own(client, _) = self.link {
             self.open.store(true, Ordering::Release);
+            if let Some(locks) = &self.locks {
+                locks.begin();
+            }
             client.batch_execute(begin).await?;
         }
         Ok(())

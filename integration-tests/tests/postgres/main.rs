@@ -29,6 +29,7 @@ mod outbox;
 mod partition;
 mod plans;
 mod pooler;
+mod queue_locks;
 mod quiet;
 mod removal;
 mod scale;

@@ -50,7 +50,7 @@ async fn locked(session: &Session<'_>, name: &QueueName) -> Outcome<Option<Queue
     else {
         return Ok(None);
     };
-    session.lock(row.id).await?;
+    session.lock_queue(row.id).await?;
     Ok(queues::named(session, names).await?.into_iter().find(|row| !row.removed))
 }
 

@@ -84,7 +84,7 @@ impl<'s> Change<'s> {
         let keyed = found.queues.values().filter(|queue| queue.keyed).map(|queue| queue.id);
         // In the order of their numbers, as every call takes these locks.
         for queue in keyed.collect::<BTreeSet<_>>() {
-            session.lock(queue).await?;
+            session.lock_queue(queue).await?;
         }
         session.query(Sql::LockLeases, params![ids]).await?;
         session.query(Sql::LockEnded, params![ids]).await?;

@@ -21,11 +21,18 @@ pub(crate) async fn available(
 ) -> Outcome<HashMap<QueueName, usize>> {
     let texts: Vec<&str> = names.iter().map(QueueName::as_str).collect();
     let most = i32::try_from(limit).unwrap_or(i32::MAX);
-    for queue in queues::named(session, names).await?.iter().filter(|queue| queue.keyed) {
+    let mut keyed = queues::named(session, names).await?;
+    keyed.retain(|queue| queue.keyed);
+    if !keyed.is_empty() {
         session.begin().await?;
-        session.lock(queue.id).await?;
+        // In the order of their numbers, as every call takes these locks.
+        keyed.sort_unstable_by_key(|queue| queue.id);
+        for queue in &keyed {
+            session.lock_queue(queue.id).await?;
+        }
         // Settings may have changed while it waited.
-        for queue in queues::named(session, std::slice::from_ref(&queue.name)).await? {
+        let keyed: Vec<QueueName> = keyed.into_iter().map(|queue| queue.name).collect();
+        for queue in queues::named(session, &keyed).await? {
             dirty_keys::place(session, hints, &queue).await?;
         }
         session.commit().await?;

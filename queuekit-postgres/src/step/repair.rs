@@ -26,7 +26,7 @@ pub(crate) async fn repair(
     session.begin().await?;
     let queues = queues::numbered(session, vec![id]).await?;
     if let Some(queue) = queues.first().filter(|queue| queue.keyed) {
-        session.lock(id).await?;
+        session.lock_queue(id).await?;
         // The next reserve looks at every key anew: that is cheaper than finding the keys that are
         // wrong.
         session.query(Sql::QueueUnplace, params![queue.id]).await?;

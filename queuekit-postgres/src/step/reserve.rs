@@ -148,7 +148,7 @@ impl Round<'_> {
             // other.
             rows.sort_unstable_by_key(|row| row.id);
             for row in rows.iter().filter(|row| row.keyed) {
-                session.lock(row.id).await?;
+                session.lock_queue(row.id).await?;
             }
             // Settings may have changed during the wait, or since they were cached.
             let now = queues::named(session, &names).await?;
