@@ -71,7 +71,11 @@ pub(super) fn json<T: DeserializeOwned>(bytes: &[u8], name: impl Display) -> Res
         // Only what failed is parsed again, by the slower parser that knows where it is.
         let parser = &mut serde_json::Deserializer::from_slice(bytes);
         serde_path_to_error::deserialize(parser).map_err(|error| {
-            let message = format!("{name} at {}: {}", error.path(), error.inner());
+            let place = match error.path().iter().next() {
+                Some(_) => error.path().to_string(),
+                None => "its top level".to_owned(),
+            };
+            let message = format!("{name} at {place}: {}", error.inner());
             Error::new(ErrorKind::Corrupt, message).caused_by(error)
         })
     })

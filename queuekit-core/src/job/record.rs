@@ -312,7 +312,12 @@ mod tests {
         assert_eq!(error.kind().as_str(), "invalid", "{error}");
         let error = job("greet", r#"{"name":1}"#).payload::<Greet>().unwrap_err();
         assert_eq!(error.kind(), &ErrorKind::Corrupt);
-        assert!(error.to_string().contains("payload of greet at name"), "{error}");
+        assert!(error.to_string().contains("payload of greet at name: invalid"), "{error}");
+        let error = job("greet", "7").payload::<Greet>().unwrap_err();
+        assert!(
+            error.to_string().contains("payload of greet at its top level: invalid"),
+            "{error}"
+        );
     }
 
     #[test]
