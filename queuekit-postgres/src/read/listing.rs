@@ -336,21 +336,28 @@ async fn slice(
             };
             read(session.query(Sql::ListLanes, params).await?, place)
         }
-        () => {
-            let (rank, at, seq) = match after {
-                Some(Place::Serving(rank, at, seq)) => (*rank, *at, *seq),
-                _ => (-1, 0, 0),
-            };
-            let rank = rank as i16;
-            let params = params![queue.id, rank, at, seq, most];
-            let place = |row: &Row| {
-                let rank: i16 = row.try_get("rank")?;
-                let (at, seq) = (row.try_get("at")?, row.try_get("seq")?);
-                Ok((job_id(row.try_get("id")?), Place::Serving(i64::from(rank), at, seq)))
-            };
-            read(session.query(Sql::ListWaiting, params).await?, place)
-        }
+        () => waiting(session, queue, after).await,
     }
+}
+
+/// The next waiting jobs, in the order in which the queue serves them.
+async fn waiting(
+    session: &Session<'_>,
+    queue: &QueueRow,
+    after: Option<&Place>,
+) -> Outcome<Vec<(JobId, Place)>> {
+    let (rank, at, seq) = match after {
+        Some(Place::Serving(rank, at, seq)) => (*rank, *at, *seq),
+        _ => (-1, 0, 0),
+    };
+    let (rank, most) = (rank as i16, SLICE as i32);
+    let params = params![queue.id, rank, at, seq, most];
+    let place = |row: &Row| {
+        let rank: i16 = row.try_get("rank")?;
+        let (at, seq) = (row.try_get("at")?, row.try_get("seq")?);
+        Ok((job_id(row.try_get("id")?), Place::Serving(i64::from(rank), at, seq)))
+    };
+    read(session.query(Sql::ListWaiting, params).await?, place)
 }
 
 /// The first and the last instant at which the jobs have ended, in ms.
