@@ -5,14 +5,13 @@ use axum::response::Response;
 use queuekit::jobs::PageSize;
 use queuekit::store::capability::Act;
 use queuekit::store::limits::COUNT;
-use serde::{Deserialize, Serialize};
-use utoipa::IntoParams;
+use serde::Serialize;
 
 use super::app::App;
 use super::params::Params;
 use super::quota_charge::run_to_end;
 use crate::web::{Caller, Problem, Scope, response_budget};
-use crate::wire::{AuditBody, AuditEntryBody};
+use crate::wire::{AuditBody, AuditEntryBody, AuditQuery};
 
 /// Acts for a caller and records the act. Both run to their end even if the client disconnects, so
 /// that no client can hide an act by disconnecting.
@@ -75,17 +74,6 @@ fn may_read(caller: &Caller) -> Result<(), Problem> {
 /// The requested change as JSON: filters and settings, never a payload.
 pub(super) fn json(asked: &impl Serialize) -> String {
     serde_json::to_string(asked).unwrap_or_default()
-}
-
-/// Which entries.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct AuditQuery {
-    /// Only entries with a lower number: the `before` of the page before.
-    before: Option<u64>,
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<usize>,
 }
 
 /// Lists what operators changed, the latest first.

@@ -6,14 +6,12 @@ use queuekit::QueueName;
 use queuekit::error_groups::{ErrorGroup, GroupId};
 use queuekit::jobs::PageSize;
 use queuekit::store::limits::{ERROR_GROUPS, PAGE_JOBS};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::app::App;
 use super::params::{Named, Params};
 use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, Problem, Scope, response_budget};
-use crate::wire::{ErrorGroupBody, ErrorGroupsBody};
+use crate::wire::{ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery};
 
 /// The most queues whose groups are read for one answer.
 const QUEUES: usize = 100;
@@ -23,38 +21,15 @@ const WHOLE: usize = PAGE_JOBS / ERROR_GROUPS;
 /// store is asked 61 times.
 const SPLIT: usize = 10;
 
-/// Which groups.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ErrorsQuery {
-    /// Only groups of this queue.
-    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    queue: Option<String>,
-    /// Most groups.
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<usize>,
-}
-
-/// Of which queue.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ErrorQuery {
-    /// Only the group of this queue.
-    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    queue: Option<String>,
-}
-
 /// Lists error groups, the most recent first.
 #[utoipa::path(
-    get, path = "/v1/errors", tag = "errors", security(("key" = [])), params(ErrorsQuery),
+    get, path = "/v1/errors", tag = "errors", security(("key" = [])), params(ErrorGroupsQuery),
     responses((status = 200, description = "The groups.", body = ErrorGroupsBody))
 )]
 pub(super) async fn list_errors(
     State(app): State<App>,
     caller: Caller,
-    Params(query): Params<ErrorsQuery>,
+    Params(query): Params<ErrorGroupsQuery>,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
@@ -65,7 +40,7 @@ pub(super) async fn list_errors(
 /// Gets an error group: one for each queue that has it.
 #[utoipa::path(
     get, path = "/v1/errors/{id}", tag = "errors", security(("key" = [])),
-    params(("id" = String, Path, pattern = "^[0-9a-f]{16}$"), ErrorQuery),
+    params(("id" = String, Path, pattern = "^[0-9a-f]{16}$"), ErrorGroupQuery),
     responses(
         (status = 200, description = "The groups.", body = ErrorGroupsBody),
         (status = 404, description = "No queue has this group, or none any more."),
@@ -75,7 +50,7 @@ pub(super) async fn get_error(
     State(app): State<App>,
     caller: Caller,
     Named(id): Named<GroupId>,
-    Params(query): Params<ErrorQuery>,
+    Params(query): Params<ErrorGroupQuery>,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     let wanted = Wanted { queue: query.queue, id: Some(id), limit: PageSize::MAX };

@@ -9,15 +9,13 @@ use axum::response::Response;
 use queuekit::QueueName;
 use queuekit::store::history::{HistoryQuery, Resolution, RunsRow, TotalsRow};
 use queuekit::store::{Kind, Timestamp};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use reading::Reading;
 
 use super::app::App;
 use super::params::Params;
 use crate::web::{Caller, Problem, Scope, response_budget};
-use crate::wire::{HistoryBody, RunsRowBody, Time, TotalsRowBody};
+use crate::wire::{HistoryBody, HistoryParams, RunsRowBody, Time, TotalsRowBody};
 
 /// What a row takes up in the answer, as it was read and as it is answered: a time may have rows
 /// of 10,000 queues.
@@ -25,29 +23,6 @@ const TOTALS_BYTES: usize = 1024;
 const RUNS_BYTES: usize = 3 * 1024;
 /// How far back an answer begins if nothing else is asked for.
 const BACK: Duration = Duration::from_secs(3600);
-
-/// Which rows.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct HistoryParams {
-    /// Only rows of this queue.
-    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    queue: Option<String>,
-    /// Only runs of this kind; totals have no kind.
-    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    kind: Option<String>,
-    /// Rows that begin at this time or later; an hour ago if left out.
-    #[param(value_type = Option<String>, format = DateTime)]
-    from: Option<Time>,
-    /// Rows that begin before this time; now if left out.
-    #[param(value_type = Option<String>, format = DateTime)]
-    to: Option<Time>,
-    /// The time that a row covers: `1m`, `10m` or `1h`; if left out, the shortest that is still
-    /// kept for `from`.
-    #[param(pattern = "^(1m|10m|1h)$")]
-    step: Option<String>,
-}
 
 /// Lists what the store remembers, by time. An answer ends with all rows of a time.
 #[utoipa::path(
@@ -259,8 +234,8 @@ mod tests {
         others.wait_for(56 << 20).await.unwrap();
         let mut more = app.no_budget(&caller);
         more.wait_for(38 << 20).await.unwrap();
-        let params = HistoryParams { queue: None, kind: None, from: None, to: None, step: None };
-        let asked = history(State(app.clone()), caller, Params(params)).await;
+        let all = Params(HistoryParams::default());
+        let asked = history(State(app.clone()), caller, all).await;
         assert_eq!(asked.map(drop).map_err(|problem| problem.kind()), Err("overloaded"));
     }
 

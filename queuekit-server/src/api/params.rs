@@ -5,18 +5,15 @@ use std::borrow::Cow;
 use axum::extract::{FromRequestParts, Query};
 use axum::http::Uri;
 use axum::http::request::Parts;
-use queuekit::jobs::JobFilter;
 use queuekit::{Error, JobId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::form_urlencoded;
-use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{IntoParams, PartialSchema};
+use utoipa::IntoParams;
 
 use crate::web::Problem;
 use crate::web::redact::redact_values;
-use crate::wire::FilterBody;
+use crate::wire::JobQuery;
 
 /// The name in the path, parsed.
 #[derive(Debug)]
@@ -85,38 +82,6 @@ pub(super) struct Force {
     pub(super) force: bool,
 }
 
-/// A filter of jobs, and which page of them, in a query.
-#[derive(Debug)]
-pub(super) struct JobQuery {
-    pub(super) filter: FilterBody,
-    page: PageQuery,
-}
-
-/// Which page of jobs.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct PageQuery {
-    /// Only ended jobs, of all queues by the time of their end, the newest first. Without a queue,
-    /// the store may have at most 1,000 queues.
-    #[serde(default)]
-    recent: bool,
-    /// Most jobs on the page.
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<usize>,
-    /// `cursor` of the previous page.
-    #[param(pattern = "^([0-9a-f]{2})+$")]
-    cursor: Option<String>,
-}
-
-impl JobQuery {
-    pub(super) fn filter(self) -> queuekit::Result<JobFilter> {
-        let PageQuery { recent, limit, cursor } = self.page;
-        let filter = self.filter.filter(limit, cursor.as_deref().map(str::parse).transpose()?)?;
-        Ok(if recent { filter.recent() } else { filter })
-    }
-}
-
 impl<S: Send + Sync> FromRequestParts<S> for JobQuery {
     type Rejection = Problem;
 
@@ -126,23 +91,6 @@ impl<S: Send + Sync> FromRequestParts<S> for JobQuery {
         let (page, filter): (Vec<_>, Vec<_>) =
             all.partition(|(name, _)| matches!(name.as_ref(), "recent" | "limit" | "cursor"));
         Ok(Self { filter: read_pairs(&filter)?, page: read_pairs(&page)? })
-    }
-}
-
-/// Those of the filter in a body, without `all`.
-impl IntoParams for JobQuery {
-    fn into_params(place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
-        let filter = match FilterBody::schema() {
-            RefOr::T(Schema::Object(filter)) => filter.properties,
-            _ => Default::default(),
-        };
-        let parameter = |(name, schema): (String, RefOr<Schema>)| {
-            let text = serde_json::json!(schema)["description"].as_str().map(str::to_owned);
-            let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Query);
-            parameter.description(text).schema(Some(schema)).build()
-        };
-        let filter = filter.into_iter().filter(|(name, _)| name != "all").map(parameter);
-        filter.chain(PageQuery::into_params(place)).collect()
     }
 }
 

@@ -13,10 +13,10 @@ use utoipa::{IntoParams, ToSchema};
 use super::app::App;
 use super::audit::{audited, json};
 use super::jobs::list::page;
-use super::params::{Force, JobQuery, Named, Params};
+use super::params::{Force, Named, Params};
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::{AdminScope, Caller, Json, Problem, Scope, response_budget};
-use crate::wire::JobsBody;
+use crate::wire::{JobQuery, JobsBody};
 
 /// A page of queues.
 #[derive(Serialize, ToSchema)]

@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 
 use anyhow::Result;
 use clap::Args;
-use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::api::Api;
@@ -12,7 +11,7 @@ use super::context::{Access, Context};
 use super::exit::Exit;
 use super::output::{Output, remark};
 use super::table::{Cell, Table};
-use crate::wire::{AuditBody, AuditEntryBody};
+use crate::wire::{AuditBody, AuditEntryBody, AuditQuery};
 
 /// Entries that are read at once.
 const PAGE: usize = 1000;
@@ -23,13 +22,6 @@ pub(crate) struct Audit {
     /// How many entries to show
     #[arg(long, value_name = "NUMBER", default_value = "20")]
     limit: NonZeroUsize,
-}
-
-#[derive(Serialize)]
-struct Query {
-    limit: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<u64>,
 }
 
 impl Audit {
@@ -43,7 +35,7 @@ impl Audit {
     async fn list(&self, api: &Api, output: Output) -> Result<()> {
         let (most, mut entries, mut before) = (self.limit.get(), Vec::new(), None);
         loop {
-            let query = Query { limit: PAGE.min(most - entries.len()), before };
+            let query = AuditQuery { limit: Some(PAGE.min(most - entries.len())), before };
             let page: AuditBody<Box<RawValue>> = api.find("/v1/audit", &query).await?.read()?;
             entries.extend(page.entries);
             before = page.before;

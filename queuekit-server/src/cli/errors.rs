@@ -8,7 +8,6 @@ use clap::{Args, Subcommand};
 use queuekit::error_groups::GroupId;
 use queuekit::jobs::BulkAction;
 use queuekit::{Job, QueueName};
-use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -21,7 +20,7 @@ use super::format::{ago, brief, on_a_line, printable};
 use super::job;
 use super::output::{Output, remark};
 use super::table::{Cell, Table};
-use crate::wire::{ErrorGroupBody, ErrorGroupsBody, FilterBody};
+use crate::wire::{ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery, FilterBody};
 
 /// Letters of a signature in the list.
 const LETTERS: usize = 60;
@@ -94,14 +93,6 @@ struct Group {
     queue: Option<QueueName>,
 }
 
-#[derive(Serialize)]
-struct Query<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<&'a QueueName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<usize>,
-}
-
 impl Errors {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
@@ -124,7 +115,7 @@ impl List {
         // One more than is shown tells whether there are more.
         let most = self.limit.get();
         let limit = Some(most.saturating_add(1).min(1000));
-        let query = Query { queue: self.queue.as_ref(), limit };
+        let query = ErrorGroupsQuery { queue: self.queue.map(String::from), limit };
         let ErrorGroupsBody { mut groups } = api.find("/v1/errors", &query).await?.read()?;
         let has_more = groups.len() > most;
         groups.truncate(most);
@@ -139,7 +130,7 @@ impl List {
 impl Show {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
         let Group { id, queue } = &self.group;
-        let query = Query { queue: queue.as_ref(), limit: None };
+        let query = ErrorGroupQuery { queue: queue.as_ref().map(ToString::to_string) };
         let answer = api.find(&format!("/v1/errors/{id}"), &query).await?;
         let ErrorGroupsBody { groups } = answer.read::<ErrorGroupsBody<Box<RawValue>>>()?;
         let dead = dead_now(api, self.group.dead()).await?;

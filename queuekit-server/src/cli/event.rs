@@ -8,7 +8,6 @@ use clap::{Args, Subcommand};
 use queuekit::events::{self, EmitOutcome};
 use queuekit::jobs::{IdempotencyKey, Kind, PartitionKey};
 use queuekit::store::as_json;
-use serde::Serialize;
 use serde_json::value::RawValue;
 use tracing::Instrument;
 
@@ -23,7 +22,7 @@ use super::output::{Output, remark};
 use super::payload;
 use super::table::{Cell, Table};
 use crate::monitor::traces;
-use crate::wire::{EventsBody, NewEventBody, Time};
+use crate::wire::{EventQuery, EventsBody, NewEventBody, Time};
 
 const LETTERS: usize = 60;
 const PAGE: usize = 500;
@@ -76,16 +75,6 @@ pub(crate) struct List {
     limit: NonZeroUsize,
 }
 
-#[derive(Serialize)]
-struct Query<'a> {
-    r#type: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<Time>,
-    limit: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-}
-
 impl Event {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let output = context.output;
@@ -129,13 +118,14 @@ impl Emit {
 
 /// Counts the events of these types since a time.
 pub(crate) async fn count(api: &Api, types: &str, from: Option<Time>) -> Result<usize> {
-    let (mut number, mut cursor) = (0, None);
+    let mut number = 0;
+    let r#type = Some(types.to_owned());
+    let mut query = EventQuery { r#type, from, limit: Some(PAGE), ..EventQuery::default() };
     loop {
-        let query = Query { r#type: types, from, limit: PAGE, cursor };
         let page: EventsBody<Box<RawValue>> = api.find("/v1/events", &query).await?.read()?;
         number += page.events.len();
-        cursor = page.cursor;
-        if cursor.is_none() {
+        query.cursor = page.cursor;
+        if query.cursor.is_none() {
             return Ok(number);
         }
     }
@@ -143,17 +133,16 @@ pub(crate) async fn count(api: &Api, types: &str, from: Option<Time>) -> Result<
 
 impl List {
     async fn run(self, api: &Api, output: Output) -> Result<()> {
-        let (mut events, mut cursor) = (Vec::new(), None);
+        let (mut events, most) = (Vec::new(), self.limit.get());
         let from = self.since.map(|Since(at)| Time::from(at));
-        let most = self.limit.get();
+        let mut query = EventQuery { r#type: Some(self.kind), from, ..EventQuery::default() };
         loop {
             // One more than is shown, to know whether there are more.
-            let limit = PAGE.min(most - events.len() + 1);
-            let query = Query { r#type: &self.kind, from, limit, cursor };
+            query.limit = Some(PAGE.min(most - events.len() + 1));
             let page: EventsBody<Box<RawValue>> = api.find("/v1/events", &query).await?.read()?;
             events.extend(page.events);
-            cursor = page.cursor;
-            if cursor.is_none() || events.len() > most {
+            query.cursor = page.cursor;
+            if query.cursor.is_none() || events.len() > most {
                 break;
             }
         }

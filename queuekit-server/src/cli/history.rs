@@ -9,7 +9,6 @@ use queuekit::QueueName;
 use queuekit::queues::Totals;
 use queuekit::store::history::{Runs, TotalsRow, rates};
 use queuekit::store::{Clock, Kind, SystemClock};
-use serde::Serialize;
 
 use super::api::Api;
 use super::cells::or_dash;
@@ -17,7 +16,7 @@ use super::duration::Span;
 use super::format::span;
 use super::output::Output;
 use super::table::{Cell, Table};
-use crate::wire::{HistoryBody, Time, TotalsRowBody};
+use crate::wire::{HistoryBody, HistoryParams, Time, TotalsRowBody};
 
 /// How far back, and of what.
 #[derive(Args, Debug)]
@@ -31,17 +30,6 @@ pub(crate) struct History {
     /// Show only runs of jobs of this kind
     #[arg(long, value_name = "NAME", requires = "history")]
     kind: Option<Kind>,
-}
-
-#[derive(Serialize)]
-struct Query<'a> {
-    from: Time,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<&'a QueueName>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'a Kind>,
 }
 
 /// What is shown of a queue.
@@ -60,14 +48,15 @@ impl History {
     /// Shows all rows as a table, or each answer as a line of JSON.
     pub(crate) async fn show(&self, api: &Api, output: Output) -> Result<()> {
         let Some(Span(back)) = self.history else { return Ok(()) };
-        let (queue, kind) = (self.queue.as_ref(), self.kind.as_ref());
-        let from = Time(SystemClock::default().now().minus(back));
-        let (mut from, mut step) = (from, None::<String>);
+        let mut params = HistoryParams {
+            queue: self.queue.as_ref().map(ToString::to_string),
+            kind: self.kind.as_ref().map(ToString::to_string),
+            from: Some(Time(SystemClock::default().now().minus(back))),
+            ..HistoryParams::default()
+        };
         let (mut totals, mut queues) = (Vec::new(), BTreeMap::<String, OfQueue>::new());
         loop {
-            let query = Query { from, step: step.as_deref(), queue, kind };
-            let answer = api.find("/v1/history", &query).await?;
-            let body: HistoryBody = answer.read()?;
+            let body: HistoryBody = api.find("/v1/history", &params).await?.read()?;
             if output.json {
                 output.json(&body)?;
             }
@@ -75,12 +64,11 @@ impl History {
                 queues.entry(row.queue.clone()).or_default().runs.merge(&row.runs());
             }
             totals.extend(body.totals.iter().filter_map(totals_row));
-            (step, from) = match body.next {
-                // With the step of the first answer: by age alone, a later part might have another
-                // one.
-                Some(next) => (Some(body.step), next),
-                None => break,
-            };
+            if body.next.is_none() {
+                break;
+            }
+            // With the step of the first answer: by age alone, a later part might have another one.
+            (params.step, params.from) = (Some(body.step), body.next);
         }
         if output.json {
             return Ok(());

@@ -1,10 +1,21 @@
-//! Entries of the audit log in answers, written by the server and read by commands.
+//! Which entries of the audit log are asked for, and entries in answers.
 
 use queuekit::store::capability::AuditEntry;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::Time;
+
+/// Which entries.
+#[derive(Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AuditQuery {
+    /// Only entries with a lower number: the `before` of the page before.
+    pub(crate) before: Option<u64>,
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    pub(crate) limit: Option<usize>,
+}
 
 /// A page of the audit log.
 #[derive(Serialize, Deserialize, ToSchema)]

@@ -1,11 +1,34 @@
-//! Error groups in answers, written by the server and read by commands.
+//! Which error groups are asked for, and error groups in answers.
 
 use queuekit::JobId;
 use queuekit::error_groups::ErrorGroup;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::Time;
+
+/// Which groups.
+#[derive(Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ErrorGroupsQuery {
+    /// Only groups of this queue.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(crate) queue: Option<String>,
+    /// Most groups.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    pub(crate) limit: Option<usize>,
+}
+
+/// Of which queue.
+#[derive(Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ErrorGroupQuery {
+    /// Only the group of this queue.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(crate) queue: Option<String>,
+}
 
 /// Error groups, the most recent first.
 #[derive(Serialize, Deserialize, ToSchema)]

@@ -1,10 +1,33 @@
-//! Rows of history in answers, written by the server and read by commands.
+//! Which rows of history are asked for, and rows in answers.
 
 use queuekit::store::history::{Histogram, Runs, RunsRow, TotalsRow};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::Time;
+
+/// Which rows.
+#[derive(Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct HistoryParams {
+    /// Only rows of this queue.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(crate) queue: Option<String>,
+    /// Only runs of this kind; totals have no kind.
+    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
+    pub(crate) kind: Option<String>,
+    /// Rows that begin at this time or later; an hour ago if left out.
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub(crate) from: Option<Time>,
+    /// Rows that begin before this time; now if left out.
+    #[param(value_type = Option<String>, format = DateTime)]
+    pub(crate) to: Option<Time>,
+    /// The time that a row covers: `1m`, `10m` or `1h`; if left out, the shortest that is still
+    /// kept for `from`.
+    #[param(pattern = "^(1m|10m|1h)$")]
+    pub(crate) step: Option<String>,
+}
 
 /// How things were, by time.
 #[derive(Serialize, Deserialize, ToSchema)]

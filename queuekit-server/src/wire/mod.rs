@@ -1,4 +1,5 @@
-//! The bodies of requests and answers: the core's types as JSON.
+//! The queries and bodies of requests, and the bodies of answers, as the server reads and writes
+//! them and as commands write and read them.
 
 mod audit;
 mod bounded_list;
@@ -11,6 +12,7 @@ mod event_retention;
 mod filter;
 mod history;
 mod job;
+mod job_query;
 mod metadata;
 mod new_event;
 mod new_job;
@@ -23,17 +25,18 @@ mod time;
 mod token;
 mod worker;
 
-pub(crate) use audit::{AuditBody, AuditEntryBody};
+pub(crate) use audit::{AuditBody, AuditEntryBody, AuditQuery};
 pub(crate) use bounded_list::{BATCH, bounded, entries, items};
 pub(crate) use bulk::{BulkBody, BulkReportBody};
 pub(crate) use bytes::{GivenBytes, ShownBytes};
 pub(crate) use enqueued::EnqueueOutcomesBody;
-pub(crate) use error_group::{ErrorGroupBody, ErrorGroupsBody};
-pub(crate) use event::{EmittedManyBody, EventsBody};
+pub(crate) use error_group::{ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery};
+pub(crate) use event::{EmittedManyBody, EventQuery, EventsBody};
 pub(crate) use event_retention::RetentionBody;
 pub(crate) use filter::FilterBody;
-pub(crate) use history::{HistoryBody, RunsRowBody, TotalsRowBody};
+pub(crate) use history::{HistoryBody, HistoryParams, RunsRowBody, TotalsRowBody};
 pub(crate) use job::{ExaminedBody, JobsBody, LeasedBody, WhyBody, stored_job};
+pub(crate) use job_query::{JobQuery, PageQuery};
 pub(crate) use metadata::metadata;
 pub(crate) use new_event::{NewEventBody, NewEventsBody};
 pub(crate) use new_job::{EnqueueBody, NewJobBody, NewJobsBody};

@@ -6,37 +6,13 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use queuekit::events::{Event, EventFilter};
 use queuekit::jobs::PageSize;
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::CLOUD_EVENTS;
 use crate::api::app::App;
 use crate::api::params::Params;
 use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::{Caller, Problem, Scope, response_budget};
-use crate::wire::{EventsBody, Time};
-
-/// A filter of events.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(in crate::api) struct EventQuery {
-    /// One type, all types below a prefix (`order.*`), or `*`.
-    r#type: Option<String>,
-    /// Only events stored at this time or later.
-    #[param(value_type = Option<String>, format = DateTime)]
-    from: Option<Time>,
-    /// Only events stored before this time.
-    #[param(value_type = Option<String>, format = DateTime)]
-    to: Option<Time>,
-    /// Only events stored after this one, which must be in the log.
-    #[param(value_type = Option<String>, format = Uuid)]
-    after: Option<String>,
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<usize>,
-    #[param(pattern = "^[0-9]{1,18}$")]
-    cursor: Option<String>,
-}
+use crate::wire::{EventQuery, EventsBody};
 
 /// Lists events in the order in which they were stored.
 #[utoipa::path(

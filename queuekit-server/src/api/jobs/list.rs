@@ -7,10 +7,10 @@ use queuekit::Job;
 use queuekit::jobs::{Cursor, JobFilter, Why};
 
 use crate::api::app::App;
-use crate::api::params::{Id, JobQuery};
+use crate::api::params::Id;
 use crate::web::off_the_runtime::search_place;
 use crate::web::{Caller, Problem, Scope, response_budget};
-use crate::wire::{ExaminedBody, JobsBody, WhyBody};
+use crate::wire::{ExaminedBody, JobQuery, JobsBody, WhyBody};
 
 /// Lists jobs, a page at a time.
 ///

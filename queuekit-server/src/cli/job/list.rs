@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use anyhow::Result;
 use clap::Args;
 use queuekit::{Job, Status};
-use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::cli::api::Api;
@@ -15,7 +14,7 @@ use crate::cli::filter::{self, FILTERS};
 use crate::cli::format::{ago, brief};
 use crate::cli::output::{Output, remark};
 use crate::cli::table::{Cell, Table};
-use crate::wire::{FilterBody, JobsBody, Time};
+use crate::wire::{FilterBody, JobQuery, JobsBody, PageQuery, Time};
 
 /// Jobs per request.
 const PAGE: usize = 200;
@@ -51,17 +50,6 @@ With --json it prints a line for each job, as GET /v1/jobs/{{id}} answers it."
     )
 }
 
-#[derive(Serialize)]
-struct Query<'a> {
-    #[serde(flatten)]
-    filter: &'a FilterBody,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    recent: bool,
-    limit: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<String>,
-}
-
 impl List {
     pub(super) async fn run(self, api: &Api, output: Output) -> Result<Exit> {
         let filter = FilterBody::read(self.filter.iter().map(String::as_str))?;
@@ -86,15 +74,16 @@ async fn show(
     limit: usize,
     output: Output,
 ) -> Result<Exit> {
-    let (mut jobs, mut cursor) = (Vec::new(), None);
+    let mut jobs = Vec::new();
+    let page = PageQuery { recent, ..PageQuery::default() };
+    let mut query = JobQuery { filter: filter.clone(), page };
     loop {
         // One more than is shown, to know whether there are more.
-        let most = PAGE.min(limit - jobs.len() + 1);
-        let query = Query { filter, recent, limit: most, cursor };
+        query.page.limit = Some(PAGE.min(limit - jobs.len() + 1));
         let page: JobsBody<Box<RawValue>> = api.find("/v1/jobs", &query).await?.read()?;
         jobs.extend(page.jobs);
-        cursor = page.cursor;
-        if cursor.is_none() || jobs.len() > limit {
+        query.page.cursor = page.cursor;
+        if query.page.cursor.is_none() || jobs.len() > limit {
             break;
         }
     }
@@ -109,17 +98,15 @@ async fn show(
 
 /// The first job that matches a filter.
 pub(crate) async fn first(api: &Api, filter: &FilterBody) -> Result<Option<Job>> {
-    let mut cursor = None;
+    let page = PageQuery { limit: Some(1), ..PageQuery::default() };
+    let mut query = JobQuery { filter: filter.clone(), page };
     loop {
-        let page: JobsBody<Box<RawValue>> = api
-            .find("/v1/jobs", &Query { filter, recent: false, limit: 1, cursor })
-            .await?
-            .read()?;
+        let page: JobsBody<Box<RawValue>> = api.find("/v1/jobs", &query).await?.read()?;
         if let Some(job) = page.jobs.first() {
             return Ok(Some(serde_json::from_str(job.get())?));
         }
-        cursor = page.cursor;
-        if cursor.is_none() {
+        query.page.cursor = page.cursor;
+        if query.page.cursor.is_none() {
             return Ok(None);
         }
     }

@@ -1,0 +1,60 @@
+//! Which jobs are asked for: a filter and a page, in a query.
+
+use queuekit::jobs::JobFilter;
+use serde::{Deserialize, Serialize};
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{IntoParams, PartialSchema};
+
+use super::FilterBody;
+
+/// A filter of jobs, and which page of them.
+#[derive(Debug, Serialize)]
+pub(crate) struct JobQuery {
+    #[serde(flatten)]
+    pub(crate) filter: FilterBody,
+    #[serde(flatten)]
+    pub(crate) page: PageQuery,
+}
+
+/// Which page of jobs.
+#[derive(Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct PageQuery {
+    /// Only ended jobs, of all queues by the time of their end, the newest first. Without a queue,
+    /// the store may have at most 1,000 queues.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) recent: bool,
+    /// Most jobs on the page.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    pub(crate) limit: Option<usize>,
+    /// `cursor` of the previous page.
+    #[param(pattern = "^([0-9a-f]{2})+$")]
+    pub(crate) cursor: Option<String>,
+}
+
+impl JobQuery {
+    pub(crate) fn filter(self) -> queuekit::Result<JobFilter> {
+        let PageQuery { recent, limit, cursor } = self.page;
+        let filter = self.filter.filter(limit, cursor.as_deref().map(str::parse).transpose()?)?;
+        Ok(if recent { filter.recent() } else { filter })
+    }
+}
+
+/// Those of the filter in a body, without `all`.
+impl IntoParams for JobQuery {
+    fn into_params(place: impl Fn() -> Option<ParameterIn>) -> Vec<Parameter> {
+        let filter = match FilterBody::schema() {
+            RefOr::T(Schema::Object(filter)) => filter.properties,
+            _ => Default::default(),
+        };
+        let parameter = |(name, schema): (String, RefOr<Schema>)| {
+            let text = serde_json::json!(schema)["description"].as_str().map(str::to_owned);
+            let parameter = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Query);
+            parameter.description(text).schema(Some(schema)).build()
+        };
+        let filter = filter.into_iter().filter(|(name, _)| name != "all").map(parameter);
+        filter.chain(PageQuery::into_params(place)).collect()
+    }
+}
