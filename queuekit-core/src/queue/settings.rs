@@ -20,11 +20,11 @@ use crate::duration_ms;
 #[serde(from = "Map<String, Value>")]
 #[non_exhaustive]
 pub struct QueueSettings {
-    /// Whether the queue is paused: reserve then does nothing in it (R6.7; default false).
+    /// Whether the queue is paused: reserve then does nothing in it (default false).
     pub paused: bool,
-    /// The number of pending jobs at which an enqueue returns `QueueFull` (R2.8; default none).
+    /// The number of pending jobs at which an enqueue returns `QueueFull` (default none).
     pub max_pending: Option<u64>,
-    /// The live leases that a partition key may have at once (R7.3; default 1).
+    /// The live leases that a partition key may have at once (default 1).
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10_000))]
     pub per_key: u32,
     /// Whether a waiting head of a key holds up the later jobs (default block).
@@ -33,7 +33,7 @@ pub struct QueueSettings {
     pub key_on_dead: KeyOnDead,
     /// Whether partition keys take turns (default strict: they do not).
     pub order: Order,
-    /// How long an idempotency key stays in use after its job has ended (R2.5; default 24 h).
+    /// How long an idempotency key stays in use after its job has ended (default 24 h).
     #[serde(rename = "dedup_window_ms", serialize_with = "duration_ms::serialize")]
     #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub dedup_window: Duration,

@@ -54,3 +54,23 @@ fn answer(kind: &'static str, body: Bytes) -> Response {
     headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::api::{Routes, described, problem_responses};
+
+    /// Guard: readers of the API do not know the numbers of the rules in `docs/semantics.md`.
+    #[test]
+    fn no_text_of_the_description_cites_a_rule_by_its_number() {
+        let Routes { router, kinds } = described();
+        let (_, mut api) = router.split_for_parts();
+        problem_responses::describe(&mut api, &kinds);
+        let is_rule = |word: &&str| {
+            let number = word.strip_prefix(['R', 'S']);
+            number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        let json = api.to_json().unwrap();
+        let words = json.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
+        assert_eq!(words.filter(is_rule).collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+}
