@@ -11,6 +11,7 @@ mod scale;
 mod serving;
 mod settings;
 mod stats;
+mod stored_settings;
 
 pub use ends::Ends;
 pub use health::{Health, HealthInput, health};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{KeyOnDead, KeyOnWait, Order, QueuePatch, Retention};
+use super::{KeyOnDead, KeyOnWait, Order, Retention};
 use crate::duration_ms;
 
 /// The settings of a queue; in force within 1 s of their change.
@@ -45,7 +45,7 @@ pub struct QueueSettings {
     /// Settings that a newer version has stored; they are kept unchanged.
     #[serde(flatten)]
     #[cfg_attr(feature = "openapi", schema(ignore))]
-    newer: Map<String, Value>,
+    pub(super) newer: Map<String, Value>,
 }
 
 impl Default for QueueSettings {
@@ -97,107 +97,5 @@ impl QueueSettings {
             return 0;
         }
         (self.per_key as usize).saturating_sub(running)
-    }
-
-    /// Reads a stored document.
-    ///
-    /// A missing setting has its default, so `{}` is the document of a new queue. A setting that
-    /// cannot be read, or is out of range, also has its default; but an unreadable retention keeps
-    /// all jobs. Settings of a newer version are kept.
-    pub fn from_json(document: &[u8]) -> Self {
-        // Most documents can be read as a whole. Only a faulty one is read field by field. Serde
-        // would read a list as the fields in their order.
-        let is_object = document.trim_ascii_start().starts_with(b"{");
-        if is_object
-            && let Ok(patch) = serde_json::from_slice::<QueuePatch>(document)
-            && patch.check().is_ok()
-        {
-            return Self::default().patched(&patch);
-        }
-        match serde_json::from_slice::<Map<String, Value>>(document) {
-            Ok(fields) => fields.into(),
-            Err(_) => Self { retention: Retention::ALL, ..Self::default() },
-        }
-    }
-
-    /// The document to store.
-    pub fn to_json(&self) -> String {
-        // Words, numbers, and values that were read from JSON: all can be written as JSON.
-        serde_json::to_string(self).unwrap_or_default()
-    }
-}
-
-impl From<Map<String, Value>> for QueueSettings {
-    fn from(fields: Map<String, Value>) -> Self {
-        let Value::Object(known) = serde_json::json!(Self::default()) else {
-            return Self::default();
-        };
-        let mut settings = Self::default();
-        for (name, value) in fields {
-            if !known.contains_key(&name) {
-                settings.newer.insert(name, value);
-                continue;
-            }
-            let keeps_jobs = name == "retention";
-            let field = Value::Object(Map::from_iter([(name, value)]));
-            match serde_json::from_value::<QueuePatch>(field) {
-                Ok(patch) if patch.check().is_ok() => settings = settings.patched(&patch),
-                _ if keeps_jobs => settings.retention = Retention::ALL,
-                _ => {}
-            }
-        }
-        settings
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(document: &str) -> QueueSettings {
-        QueueSettings::from_json(document.as_bytes())
-    }
-
-    #[test]
-    fn r12_settings_survive_being_stored() {
-        let patch = QueuePatch::default()
-            .paused(true)
-            .max_pending(u64::MAX)
-            .per_key(3)
-            .key_on_wait(KeyOnWait::Skip)
-            .key_on_dead(KeyOnDead::Hold)
-            .order(Order::Fair)
-            .dedup_window(Duration::from_micros(1500))
-            .retention(Retention::ALL);
-        for stored in [QueueSettings::default(), QueueSettings::default().patched(&patch)] {
-            assert_eq!(read(&stored.to_json()), stored);
-            assert_eq!(serde_json::from_str::<QueueSettings>(&stored.to_json()).unwrap(), stored);
-        }
-        assert_eq!(read("{}"), QueueSettings::default());
-    }
-
-    #[test]
-    fn r12_settings_of_a_newer_version_are_read_and_kept() {
-        let newer = r#"{"per_key":7,"colour":{"of":["x"]},"paused":true}"#;
-        let patched = read(newer).patched(&QueuePatch::default().paused(false));
-        assert_eq!((patched.per_key, patched.paused), (7, false));
-        let kept: Value = serde_json::from_str(&patched.to_json()).unwrap();
-        assert_eq!(kept["colour"]["of"][0], "x");
-        assert_eq!(read(&patched.to_json()), patched);
-    }
-
-    #[test]
-    fn r12_what_cannot_be_read_is_at_its_default_and_keeps_all_jobs() {
-        let all = QueueSettings { retention: Retention::ALL, ..QueueSettings::default() };
-        for (document, wanted) in [
-            (r#"{"per_key":0,"order":"odd","max_pending":-1}"#, QueueSettings::default()),
-            (r#"{"retention":{"done":{"age_ms":1},"dead":{}},"per_key":null}"#, all.clone()),
-            (r#"{"retention":{"done":{"days":1},"dead":{}}}"#, all.clone()),
-            ("", all.clone()),
-            ("[]", all),
-        ] {
-            assert_eq!(read(document), wanted, "{document}");
-        }
-        assert_eq!(read(r#"{"per_key":0,"order":"fair"}"#).order, Order::Fair);
     }
 }
