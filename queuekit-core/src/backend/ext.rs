@@ -2,9 +2,9 @@
 
 use std::future::Future;
 
+use super::operations::all_queues;
 use super::{
     Ack, AckOutcome, Backend, DeadLetter, DeadLetterOutcome, EnqueueOutcome, Nack, NackOutcome,
-    PageSize,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobId, NewJob};
@@ -90,16 +90,6 @@ pub trait BackendExt: Backend {
 }
 
 impl<B: Backend + ?Sized> BackendExt for B {}
-
-pub(super) async fn all_queues<B: Backend + ?Sized>(store: &B) -> Result<Vec<Queue>> {
-    let mut page = store.list_queues(None, PageSize::MAX).await?;
-    let mut queues = page.queues;
-    while let Some(after) = page.after.take() {
-        page = store.list_queues(Some(&after), PageSize::MAX).await?;
-        queues.append(&mut page.queues);
-    }
-    Ok(queues)
-}
 
 /// The id under which the work is stored.
 pub(crate) fn enqueued(outcome: EnqueueOutcome) -> Result<JobId> {

@@ -1,13 +1,10 @@
-//! Pages of a listing: how large one is, and where it ended.
+//! Pagination: how large a page is, and where it ended.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::Examined;
 use crate::error::{Error, Result};
 use crate::limits::PAGE_JOBS;
-use crate::names::QueueName;
-use crate::queue::Queue;
 
 /// Items on a page: 1..=1000 (default 100).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,32 +67,4 @@ impl FromStr for Cursor {
             .map(Self)
             .ok_or_else(|| Error::invalid("cursor", "the cursor of a page", "something else"))
     }
-}
-
-/// One page of a listing.
-// Exhaustive: a page is its items, where the next begins, and what it took.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Page<T> {
-    /// May be short or empty though more pages follow.
-    pub items: Vec<T>,
-    /// Where the next page begins; none at the end.
-    pub next: Option<Cursor>,
-    /// What it has looked at, whether it is on the page or not.
-    pub examined: Examined,
-}
-
-impl<T> Default for Page<T> {
-    fn default() -> Self {
-        Self { items: Vec::new(), next: None, examined: Examined::default() }
-    }
-}
-
-/// One page of queues.
-// Exhaustive: a page is its items and where the next begins.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct QueuePage {
-    /// By name; may be short or empty though more pages follow.
-    pub queues: Vec<Queue>,
-    /// The name after which the next page begins; none at the end.
-    pub after: Option<QueueName>,
 }

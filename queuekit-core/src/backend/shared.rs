@@ -4,7 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::*;
+use super::{
+    Ack, AckOutcome, Backend, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
+    JobFilter, Nack, NackOutcome, Page, PageSize, QueuePage, Reserve, Reserved,
+};
+use crate::error::Result;
+use crate::job::{Job, JobId, NewJob};
+use crate::names::QueueName;
+use crate::queue::Queue;
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]

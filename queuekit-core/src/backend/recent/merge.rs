@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::{End, Ended, EndedJobs, EndsBefore};
+use super::ended_jobs::{End, Ended, EndedJobs, EndsBefore};
 use crate::backend::JobFilter;
 use crate::clock::Timestamp;
 use crate::error::Result;

@@ -1,94 +1,19 @@
 //! Lists of ended jobs by the time of their end, over all queues (contract R8.7).
 
+mod ended_jobs;
 mod merge;
 
 use std::time::Instant;
 
-use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
+pub use ended_jobs::{End, Ended, EndedJobs, EndsBefore};
 
 use self::merge::Merge;
 use super::search::{BEGIN_WITHIN, CANDIDATES, YIELD_BYTES, yield_now};
 use super::{AnswerBytes, Examined, JobFilter, Page};
-use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
-use crate::job::{Job, JobId, State};
+use crate::job::Job;
 use crate::limits::{RECENT_QUEUES, SEARCH_BYTES};
 use crate::names::QueueName;
-
-/// How [`recent`] reads jobs that have ended. A store decides nothing here: it need not know
-/// filters, pages or cursors.
-#[async_trait]
-pub trait EndedJobs: Sync {
-    /// Up to this many queues, by name.
-    ///
-    /// # Errors
-    /// `Unavailable`, `Closed`.
-    async fn queues(&self, most: usize) -> Result<Vec<QueueName>>;
-
-    /// Of each of these at most `most` ends, the newest first. All are read in few steps, however
-    /// many they are.
-    ///
-    /// # Errors
-    /// As [`queues`](Self::queues).
-    async fn ends(&self, of: &[EndsBefore], most: usize) -> Result<Vec<Vec<End>>>;
-
-    /// The jobs of these ends as they are now, none for one that is not stored: as many of the
-    /// first as an answer has room for ([`AnswerBytes`]), and at least one.
-    ///
-    /// # Errors
-    /// As [`queues`](Self::queues).
-    async fn jobs(&self, ended: &[Ended]) -> Result<Vec<Option<Job>>>;
-}
-
-/// The ends of a queue in one state that are before a place.
-// Exhaustive: a store that leaves a part out must not compile.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the type says it")]
-pub struct EndsBefore {
-    pub queue: QueueName,
-    /// Dead, cancelled or completed.
-    pub state: State,
-    /// Need not be the end of a job.
-    pub before: End,
-}
-
-/// The place of an end among those of its queue and state. The newest is the greatest.
-// Exhaustive: a store that leaves a part out must not compile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct End {
-    /// When it was.
-    pub at: Timestamp,
-    /// The order of what ended in the same millisecond, as the store has it.
-    pub seq: i64,
-    /// The order of what has the same of both.
-    pub id: JobId,
-}
-
-impl End {
-    /// Before all that ended at this time, and after all that ended earlier.
-    pub(super) fn first_at(at: Timestamp) -> Self {
-        Self { at, seq: i64::MIN, id: JobId::from_bytes([0; 16]) }
-    }
-}
-
-/// An end, and where it is.
-// Exhaustive: a queue, a state, and a place there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the type says it")]
-pub struct Ended {
-    pub queue: QueueName,
-    pub state: State,
-    pub end: End,
-}
-
-impl Ended {
-    /// Whether this is how the job has ended, or it has changed since.
-    fn is_of(&self, job: &Job) -> bool {
-        let Self { queue, state, end } = self;
-        job.queue == *queue && job.state == *state && job.finished_at == Some(end.at)
-    }
-}
 
 /// A page of a filter that asks for what is [`recent`](JobFilter::recent).
 ///
@@ -230,9 +155,12 @@ mod tests {
     use std::sync::Mutex;
     use std::time::Duration;
 
+    use async_trait::async_trait;
+
     use super::*;
     use crate::backend::Backend;
-    use crate::job::JobDraft;
+    use crate::clock::Timestamp;
+    use crate::job::{JobDraft, JobId, State};
     use crate::memory::MemoryStore;
     use crate::names::Kind;
 
