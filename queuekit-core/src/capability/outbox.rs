@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::PageSize;
 use crate::clock::Timestamp;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{Event, EventId, EventPattern, EventSettings, NewEvent};
+use crate::event::{Event, EventId, EventPattern, NewEvent};
 use crate::job::NewJob;
 use crate::names::Kind;
 
@@ -73,20 +73,6 @@ pub struct Emission {
     pub version: u64,
     /// Each event with its deliveries.
     pub events: Vec<(NewEvent, Vec<NewJob>)>,
-}
-
-impl Emission {
-    /// The same events with their deliveries under these settings; none if it was made under them.
-    ///
-    /// # Errors
-    /// `Corrupt` if the settings cannot be read; those of [`EventSettings::emission`].
-    pub fn under(&self, settings: &StoredSettings) -> Result<Option<Self>> {
-        if self.version == settings.version {
-            return Ok(None);
-        }
-        let events: Vec<NewEvent> = self.events.iter().map(|(event, _)| event.clone()).collect();
-        EventSettings::read(&settings.body)?.emission(settings.version, &events).map(Some)
-    }
 }
 
 /// What a store has done with an emission.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::subscription::Keys;
 use super::{NewEvent, Subscription};
-use crate::capability::Emission;
+use crate::capability::{Emission, StoredSettings};
 use crate::clock::Timestamp;
 use crate::digest;
 use crate::error::{Error, ErrorKind, Result};
@@ -166,6 +166,20 @@ impl EventSettings {
             |subscription: &&Subscription| subscription.enabled && subscription.wants(event);
         let wanting = self.subscriptions.values().filter(wants);
         wanting.map(|subscription| subscription.delivery(event, None)).collect()
+    }
+}
+
+impl Emission {
+    /// The same events with their deliveries under these settings; none if it was made under them.
+    ///
+    /// # Errors
+    /// `Corrupt` if the settings cannot be read; those of [`EventSettings::emission`].
+    pub fn under(&self, settings: &StoredSettings) -> Result<Option<Self>> {
+        if self.version == settings.version {
+            return Ok(None);
+        }
+        let events: Vec<NewEvent> = self.events.iter().map(|(event, _)| event.clone()).collect();
+        EventSettings::read(&settings.body)?.emission(settings.version, &events).map(Some)
     }
 }
 
