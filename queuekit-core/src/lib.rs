@@ -39,6 +39,7 @@ pub mod queue;
 pub mod retry;
 mod rfc3339;
 pub mod schedule;
+mod store_limits;
 mod url;
 mod uuid_like;
 
@@ -66,12 +67,12 @@ pub use job::{
 };
 #[doc(hidden)]
 pub use json::{as_json, json_depth};
-pub use limits::Limits;
 pub use names::{
     ConsumerName, IdempotencyKey, Kind, PartitionKey, QueueName, ScheduleName, WorkerId,
 };
 pub use queue::{Queue, QueuePatch, QueueSettings};
 pub use retry::RetryPolicy;
 pub use schedule::{CatchUp, Overlap, Schedule, ScheduleDraft, Scheduler};
+pub use store_limits::Limits;
 #[doc(hidden)]
 pub use url::percent_decoded;

@@ -4,10 +4,6 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-mod of_store;
-
-pub use of_store::Limits;
-
 /// Longest name of a queue, kind or worker, in bytes.
 pub const NAME_BYTES: usize = 128;
 /// Longest name of a consumer of events, in bytes.
@@ -18,8 +14,6 @@ pub const SUBSCRIPTIONS: usize = 1000;
 pub const REPLAY_BYTES: usize = 256;
 /// Most deliveries that one emit may make, over all its events.
 pub const DELIVERIES_PER_CALL: usize = 10_000;
-/// Metadata that a delivery has beside its event's, in bytes.
-const EVENT_METADATA_BYTES: usize = 512;
 /// Longest partition or idempotency key, in bytes.
 pub const KEY_BYTES: usize = 256;
 /// Largest payload that can ever be allowed, in bytes.

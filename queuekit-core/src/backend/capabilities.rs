@@ -5,7 +5,7 @@ use crate::capability::{
     Schedules, Upkeep, Wakeups,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::Limits;
+use crate::store_limits::Limits;
 
 /// The capability traits that a store implements. A field that is `Some` is the implementation, so
 /// a store cannot claim a capability that it lacks.

@@ -14,7 +14,7 @@ use futures_util::future::{BoxFuture, Shared, WeakShared};
 use futures_util::task::AtomicWaker;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::Limits;
+use crate::store_limits::Limits;
 
 /// How much longer than `op_timeout` a call may take (contract R10.2). The time begins anew when
 /// its flush does; a call that has waited longer behind a flush that failed fails with it.

@@ -8,7 +8,8 @@ use crate::capability::EmitOutcome;
 use crate::error::Result;
 use crate::event::{Consumers, Emitter, NewEvent};
 use crate::job::NewJob;
-use crate::limits::{DELIVERIES_PER_CALL, Limits};
+use crate::limits::DELIVERIES_PER_CALL;
+use crate::store_limits::Limits;
 
 /// Jobs with an idempotency key may wait for another transaction, so they do not share a flush with
 /// plain ones.

@@ -7,7 +7,7 @@ use super::Client;
 use crate::backend::Backend;
 use crate::event::NewEvent;
 use crate::job::{Metadata, NewJob};
-use crate::limits::Limits;
+use crate::store_limits::Limits;
 
 const PARENT: &str = "traceparent";
 const STATE: &str = "tracestate";

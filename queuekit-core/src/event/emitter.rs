@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{EventSettings, NewEvent};
 use crate::capability::{Emission, EmitOutcome, Outbox, StoredEvents};
 use crate::error::Result;
-use crate::limits::Limits;
+use crate::store_limits::Limits;
 
 /// The settings as they were last read. When it stores events, the store checks that they are
 /// current.

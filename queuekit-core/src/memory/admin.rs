@@ -12,9 +12,10 @@ use crate::capability::{
 use crate::error::{Error, Result};
 use crate::job::{JobId, State};
 use crate::lifecycle::{self, Transition};
-use crate::limits::{DELAY, Limits};
+use crate::limits::DELAY;
 use crate::names::QueueName;
 use crate::queue::{QueuePatch, QueueSettings, admit_removal};
+use crate::store_limits::Limits;
 
 #[async_trait]
 impl Admin for MemoryStore {

@@ -7,8 +7,8 @@ use super::tables::Tables;
 use crate::error::Result;
 use crate::job::{ErrorText, JobId, State};
 use crate::lifecycle::{LEASE_EXPIRED, Record, Transition};
-use crate::limits::Limits;
 use crate::names::QueueName;
+use crate::store_limits::Limits;
 
 impl Tables {
     /// Takes a job through a transition: its record, its place in the queue, its keys and the

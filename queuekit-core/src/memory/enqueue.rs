@@ -6,8 +6,8 @@ use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::job::{NewJob, State};
 use crate::lifecycle::Record;
-use crate::limits::Limits;
 use crate::retry::queue_full_retry_after;
+use crate::store_limits::Limits;
 
 impl Tables {
     pub(super) fn enqueue(

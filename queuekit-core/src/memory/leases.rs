@@ -12,8 +12,8 @@ use crate::capability::{
 };
 use crate::error::Result;
 use crate::lifecycle::Transition;
-use crate::limits::Limits;
 use crate::names::WorkerId;
+use crate::store_limits::Limits;
 
 #[async_trait]
 impl Leases for MemoryStore {

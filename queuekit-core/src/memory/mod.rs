@@ -40,7 +40,7 @@ use crate::capability::WakeupHub;
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::JobId;
-use crate::limits::Limits;
+use crate::store_limits::Limits;
 use tables::Tables;
 
 /// A store in this process's memory; clones share it.

@@ -14,7 +14,7 @@ use crate::capability::{
 use crate::error::Result;
 use crate::event::{Event, EventId, EventSettings, Fate, NewEvent};
 use crate::job::{NewJob, State};
-use crate::limits::Limits;
+use crate::store_limits::Limits;
 
 /// The most events that one call examines.
 const EXAMINED: usize = 10_000;

@@ -5,8 +5,8 @@ use crate::backend::{Lease, Reserve, Reserved, Taken};
 use crate::error::Result;
 use crate::job::{ErrorText, JobId};
 use crate::lifecycle::{Budget, Transition};
-use crate::limits::Limits;
 use crate::names::QueueName;
+use crate::store_limits::Limits;
 
 impl Tables {
     pub(super) fn reserve(&mut self, request: &Reserve, limits: &Limits) -> Result<Reserved> {

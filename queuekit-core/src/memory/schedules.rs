@@ -11,9 +11,9 @@ use crate::capability::{
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::job::{NewJob, State};
-use crate::limits::Limits;
 use crate::names::ScheduleName;
 use crate::retry::queue_full_retry_after;
+use crate::store_limits::Limits;
 
 #[async_trait]
 impl Schedules for MemoryStore {

@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::error_group::{ErrorGroup, GroupKey};
 use crate::job::JobId;
 use crate::lifecycle::Record;
-use crate::limits::Limits;
 use crate::names::{QueueName, ScheduleName, WorkerId};
+use crate::store_limits::Limits;
 
 #[derive(Debug, Default)]
 pub(super) struct Tables {

@@ -4,9 +4,9 @@ use queuekit_core::backend::AnswerBytes;
 use queuekit_core::capability::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows,
 };
-use queuekit_core::limits::{ANSWER_BYTES, Limits};
+use queuekit_core::limits::ANSWER_BYTES;
 use queuekit_core::retry::queue_full_retry_after;
-use queuekit_core::{Bytes, EnqueueOutcome, ScheduleName, Timestamp};
+use queuekit_core::{Bytes, EnqueueOutcome, Limits, ScheduleName, Timestamp};
 use tokio_postgres::Row;
 
 use super::enqueue::Asked;

@@ -2,11 +2,14 @@
 
 use bytes::Bytes;
 
-use super::*;
 use crate::backend::Ack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::NewEvent;
 use crate::job::NewJob;
+use crate::limits::{ERROR_GROUPS, HISTORY_PAIRS, PAYLOAD_BYTES_HARD, SCHEDULES};
+
+/// Metadata that a delivery has beside its event's, in bytes.
+const EVENT_METADATA_BYTES: usize = 512;
 
 /// The limits a store applies; each can be configured downwards, the payload up to
 /// [`PAYLOAD_BYTES_HARD`].
