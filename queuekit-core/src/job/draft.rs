@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{JobId, Metadata, NewJob, Payload, Priority, Start};
+use super::{JobId, Metadata, NewJob, Priority, Start};
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::error::{Error, Result};
 use crate::event::EventId;
@@ -56,12 +56,9 @@ impl JobDraft {
         Self { job, id: None }
     }
 
-    /// A job with this payload.
-    pub fn of<P: Payload>(payload: &P) -> Self {
-        match payload.encode() {
-            Ok(bytes) => P::defaults(Self::new(P::KIND, bytes)),
-            Err(error) => Self { job: Err(error), id: None },
-        }
+    /// A draft that answers this error when it is built.
+    pub(super) fn invalid(error: Error) -> Self {
+        Self { job: Err(error), id: None }
     }
 
     /// The queue (default `default`).
@@ -254,12 +251,6 @@ impl TryFrom<JobDraft> for NewJob {
 
     fn try_from(draft: JobDraft) -> Result<Self> {
         draft.build()
-    }
-}
-
-impl<P: Payload> From<P> for JobDraft {
-    fn from(payload: P) -> Self {
-        Self::of(&payload)
     }
 }
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::{JobDraft, JobId, Metadata, Payload, Priority};
+use super::{JobId, Metadata, Priority};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::event::EventId;
 use crate::limits::DELAY;
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName};
 
-/// A job that obeys every limit: only [`JobDraft::build`] makes one.
+/// A job that obeys every limit: only [`JobDraft::build`](super::JobDraft::build) makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewJob {
     pub(super) id: JobId,
@@ -44,14 +44,6 @@ pub enum Start {
 }
 
 impl NewJob {
-    /// A job with this payload and the defaults of its kind.
-    ///
-    /// # Errors
-    /// `Invalid`, naming the field that breaks its limit.
-    pub fn of<P: Payload>(payload: &P) -> Result<Self> {
-        JobDraft::of(payload).build()
-    }
-
     pub(super) fn with_defaults(kind: Kind, payload: Bytes) -> Self {
         Self {
             id: JobId::from_bytes([0; 16]),

@@ -65,6 +65,22 @@ pub trait Payload: Serialize + DeserializeOwned + Send + Sync + 'static {
     }
 }
 
+impl JobDraft {
+    /// A job with this payload.
+    pub fn of<P: Payload>(payload: &P) -> Self {
+        match payload.encode() {
+            Ok(bytes) => P::defaults(Self::new(P::KIND, bytes)),
+            Err(error) => Self::invalid(error),
+        }
+    }
+}
+
+impl<P: Payload> From<P> for JobDraft {
+    fn from(payload: P) -> Self {
+        Self::of(&payload)
+    }
+}
+
 /// The value of these bytes of JSON, which an error calls by this name.
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8], name: impl Display) -> Result<T> {
     serde_json::from_slice(bytes).or_else(|_| {
