@@ -5,28 +5,29 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::{Client, Emitted};
+use super::Emitted;
+use super::calls::Calls;
 use crate::capability::{EmitOutcome, emitted};
 use crate::error::{Error, Result};
 use crate::event::{EventDraft, EventId, NewEvent};
 use crate::job::Metadata;
 use crate::names::{IdempotencyKey, PartitionKey};
 
-/// One event to emit, from [`Client::emit`]; awaiting it answers the id under which the event is
-/// stored: its own, or that of its duplicate.
+/// One event to emit. Awaiting it returns the id under which the event is stored: its own, or that
+/// of its duplicate.
 ///
 /// If its future is dropped after it was polled, the event may or may not be stored. With an
 /// [`id`](Self::id) of your own, you can safely repeat the call.
 #[derive(Debug)]
 #[must_use = "nothing is emitted until this is awaited"]
 pub struct EmitRequest<'a> {
-    client: &'a Client,
+    calls: &'a Calls,
     draft: EventDraft,
 }
 
 impl<'a> EmitRequest<'a> {
-    pub(super) fn new(client: &'a Client, draft: EventDraft) -> Self {
-        Self { client, draft }
+    pub(super) fn new(calls: &'a Calls, draft: EventDraft) -> Self {
+        Self { calls, draft }
     }
 
     /// See [`EventDraft::partition_key`].
@@ -61,7 +62,7 @@ impl<'a> EmitRequest<'a> {
     /// events; `Unavailable`, `Indeterminate`, `Closed`.
     pub async fn outcome(self) -> Result<EmitOutcome> {
         let emit = async {
-            let outcomes = self.client.emit_events(vec![self.draft.build()?]).await?;
+            let outcomes = self.calls.emit(vec![self.draft.build()?]).await?;
             crate::backend::only(outcomes, "emit")
         };
         emit.await.map_err(|error: Error| error.during("emit"))
@@ -84,21 +85,20 @@ impl<'a> IntoFuture for EmitRequest<'a> {
     }
 }
 
-/// Events to emit in one atomic call, from [`Client::emit_all`]. Awaiting it returns an outcome per
-/// event, in order.
+/// Events to emit in one atomic call. Awaiting it returns an outcome per event, in order.
 #[derive(Debug)]
 #[must_use = "nothing is emitted until this is awaited"]
 pub struct EmitAll<'a> {
-    client: &'a Client,
+    calls: &'a Calls,
     events: Result<Vec<NewEvent>>,
 }
 
 impl<'a> EmitAll<'a> {
-    pub(super) fn new(client: &'a Client, drafts: impl Iterator<Item = EventDraft>) -> Self {
+    pub(super) fn new(calls: &'a Calls, drafts: impl Iterator<Item = EventDraft>) -> Self {
         let build = |(item, draft): (usize, EventDraft)| {
             draft.build().map_err(|error| error.at_item(item).during("emit"))
         };
-        Self { client, events: drafts.enumerate().map(build).collect() }
+        Self { calls, events: drafts.enumerate().map(build).collect() }
     }
 }
 
@@ -108,7 +108,7 @@ impl<'a> IntoFuture for EmitAll<'a> {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(async move {
-            let emitted = self.client.emit_events(self.events?).await;
+            let emitted = self.calls.emit(self.events?).await;
             emitted.map(Emitted::from).map_err(|error| error.during("emit"))
         })
     }

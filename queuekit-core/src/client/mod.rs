@@ -1,6 +1,7 @@
 //! The client: it enqueues and emits, and gives access to everything that is stored.
 
 mod audit;
+mod calls;
 mod coalescer;
 mod coalescers;
 mod emit;
@@ -33,15 +34,14 @@ pub use schema::Schema;
 pub use trace::TraceContext;
 pub use workers::Workers;
 
-use crate::backend::{Ack, AckOutcome, Backend, EnqueueOutcome, Nack, NackOutcome};
-use crate::capability::EmitOutcome;
+use crate::backend::{Ack, AckOutcome, Backend, Nack, NackOutcome};
 use crate::declared::Declared;
 use crate::error::{Error, Result};
-use crate::event::{Consumers, EventDraft, NewEvent, SubscriptionDraft};
-use crate::job::{JobDraft, NewJob};
+use crate::event::{Consumers, EventDraft, SubscriptionDraft};
+use crate::job::JobDraft;
 use crate::measured::Measured;
 use crate::schedule::{ScheduleDraft, Scheduler};
-use coalescers::Coalescers;
+use calls::Calls;
 use trace::TraceSource;
 
 /// A handle on a store; clones share it.
@@ -68,9 +68,7 @@ use trace::TraceSource;
 /// this is a deadlock until the call's timeout.
 #[derive(Clone)]
 pub struct Client {
-    backend: Arc<dyn Backend>,
-    coalescers: Arc<Coalescers>,
-    trace: Option<TraceSource>,
+    calls: Calls,
 }
 
 impl Client {
@@ -81,14 +79,46 @@ impl Client {
 
     /// A client of a store that is shared.
     pub fn shared(backend: Arc<dyn Backend>) -> Self {
-        let backend: Arc<dyn Backend> = Arc::new(Measured(backend));
-        let coalescers = Arc::new(Coalescers::of(&backend));
-        Self { backend, coalescers, trace: None }
+        Self { calls: Calls::of(Arc::new(Measured(backend))) }
     }
 
     /// The store. Calls through it are [measured](crate::metrics).
     pub fn backend(&self) -> &Arc<dyn Backend> {
-        &self.backend
+        &self.calls.backend
+    }
+
+    /// Asks `source`, once per call, for the span that the call belongs to. The jobs and events of
+    /// the call carry it in their metadata, as `traceparent` and `tracestate`, so that their runs
+    /// continue its trace. Those that have a `traceparent` keep theirs.
+    ///
+    /// A span for which the metadata has no room is left out. Clones have the same source, and so
+    /// has `ctx.client()` in handlers.
+    ///
+    /// ```
+    /// use queuekit::memory::MemoryStore;
+    /// use queuekit::{Client, JobDraft, TraceContext};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> queuekit::Result<()> {
+    /// let current = || {
+    ///     // With OpenTelemetry: from the context of `tracing::Span::current()`.
+    ///     let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    ///     TraceContext::parse(traceparent, None)
+    /// };
+    /// let client = Client::new(MemoryStore::new()).trace_context(current);
+    /// let id = client.enqueue(JobDraft::new("greet", "{}")).await?;
+    /// let job = client.jobs().get(id).await?.expect("it is stored");
+    /// assert_eq!(TraceContext::of(&job.metadata), current());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn trace_context(
+        mut self,
+        source: impl Fn() -> Option<TraceContext> + Send + Sync + 'static,
+    ) -> Self {
+        self.calls.trace = Some(TraceSource::new(source));
+        self
     }
 
     /// Enqueues a job when awaited. Chain options before `.await`.
@@ -108,7 +138,7 @@ impl Client {
     /// # }
     /// ```
     pub fn enqueue(&self, job: impl Into<JobDraft>) -> EnqueueRequest<'_> {
-        EnqueueRequest::new(self, job.into())
+        EnqueueRequest::new(&self.calls, job.into())
     }
 
     /// Enqueues jobs in one atomic call when awaited, with an outcome per job (contract R2.3):
@@ -117,7 +147,7 @@ impl Client {
         &self,
         jobs: impl IntoIterator<Item = D>,
     ) -> EnqueueAll<'_> {
-        EnqueueAll::new(self, jobs.into_iter().map(Into::into))
+        EnqueueAll::new(&self.calls, jobs.into_iter().map(Into::into))
     }
 
     /// Records successes. Calls made at the same time are merged.
@@ -125,7 +155,7 @@ impl Client {
     /// # Errors
     /// Those of [`Backend::ack`].
     pub async fn ack(&self, acks: Vec<Ack>) -> Result<Vec<AckOutcome>> {
-        self.coalescers.acks.submit(acks).await
+        self.calls.coalescers.acks.submit(acks).await
     }
 
     /// Records failures, releases and cancellations. Calls made at the same time are merged.
@@ -133,7 +163,7 @@ impl Client {
     /// # Errors
     /// Those of [`Backend::nack`].
     pub async fn nack(&self, nacks: Vec<Nack>) -> Result<Vec<NackOutcome>> {
-        self.coalescers.nacks.submit(nacks).await
+        self.calls.coalescers.nacks.submit(nacks).await
     }
 
     /// Stores an event, and a delivery for each consumer that subscribes to its type, in one step
@@ -153,7 +183,7 @@ impl Client {
     /// # }
     /// ```
     pub fn emit(&self, event: impl Into<EventDraft>) -> EmitRequest<'_> {
-        EmitRequest::new(self, event.into())
+        EmitRequest::new(&self.calls, event.into())
     }
 
     /// Stores events in one atomic call when awaited, with an outcome per event:
@@ -166,7 +196,7 @@ impl Client {
         &self,
         events: impl IntoIterator<Item = D>,
     ) -> EmitAll<'_> {
-        EmitAll::new(self, events.into_iter().map(Into::into))
+        EmitAll::new(&self.calls, events.into_iter().map(Into::into))
     }
 
     /// Declares a schedule. Do this at each start: changes by an operator persist until the
@@ -189,57 +219,57 @@ impl Client {
 
     /// Stored jobs: get, list, wait for, cancel, retry, reschedule, delete.
     pub fn jobs(&self) -> Jobs<'_> {
-        Jobs::of(&*self.backend)
+        Jobs::of(&*self.calls.backend)
     }
 
     /// Queues: list, configure, pause, resume, remove.
     pub fn queues(&self) -> Queues<'_> {
-        Queues::of(&*self.backend)
+        Queues::of(&*self.calls.backend)
     }
 
     /// Schedules: declare, list, pause, resume, run now, delete.
     pub fn schedules(&self) -> Scheduler<'_> {
-        Scheduler::of(&*self.backend)
+        Scheduler::of(&*self.calls.backend)
     }
 
     /// The log of events: list, and how long they are kept.
     pub fn events(&self) -> Events<'_> {
-        Events::of(&*self.backend)
+        Events::of(&*self.calls.backend)
     }
 
     /// Consumers of events: subscribe, list, enable, replay.
     pub fn consumers(&self) -> Consumers<'_> {
-        Consumers::of(&*self.backend)
+        Consumers::of(&*self.calls.backend)
     }
 
     /// Workers that are alive: list, give orders, remove.
     pub fn workers(&self) -> Workers<'_> {
-        Workers::of(&*self.backend)
+        Workers::of(&*self.calls.backend)
     }
 
     /// Groups of errors that look alike: list, get, retry, purge.
     pub fn error_groups(&self) -> ErrorGroups<'_> {
-        ErrorGroups::of(&*self.backend)
+        ErrorGroups::of(&*self.calls.backend)
     }
 
     /// How things were an hour ago: totals of queues, and what runs were like.
     pub fn history(&self) -> History<'_> {
-        History::of(&*self.backend)
+        History::of(&*self.calls.backend)
     }
 
     /// The audit log: list, and add an entry.
     pub fn audit(&self) -> Audit<'_> {
-        Audit::of(&*self.backend)
+        Audit::of(&*self.calls.backend)
     }
 
     /// What the store says about itself: durability, facts, findings.
     pub fn inspect(&self) -> Inspection<'_> {
-        Inspection::of(&*self.backend)
+        Inspection::of(&*self.calls.backend)
     }
 
     /// The versions of the store's schema: status, migrate.
     pub fn schema(&self) -> Schema<'_> {
-        Schema::of(&*self.backend)
+        Schema::of(&*self.calls.backend)
     }
 
     /// Closes the store's handle, for all clients that share it.
@@ -247,30 +277,12 @@ impl Client {
     /// # Errors
     /// Those of [`Backend::close`].
     pub async fn close(&self) -> Result<()> {
-        self.backend.close().await
-    }
-
-    async fn emit_events(&self, mut events: Vec<NewEvent>) -> Result<Vec<EmitOutcome>> {
-        if let Some(trace) = &self.trace {
-            trace.trace_events(&mut events, &*self.backend);
-        }
-        let keyed = events.iter().any(|event| event.idempotency_key().is_some());
-        let coalescer = if keyed { &self.coalescers.keyed_events } else { &self.coalescers.events };
-        coalescer.submit(events).await
-    }
-
-    async fn enqueue_jobs(&self, mut jobs: Vec<NewJob>) -> Result<Vec<EnqueueOutcome>> {
-        if let Some(trace) = &self.trace {
-            trace.trace_jobs(&mut jobs, &*self.backend);
-        }
-        let keyed = jobs.iter().any(|job| job.idempotency_key().is_some());
-        let coalescer = if keyed { &self.coalescers.keyed } else { &self.coalescers.plain };
-        coalescer.submit(jobs).await
+        self.calls.backend.close().await
     }
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Client").field(&self.backend).finish()
+        f.debug_tuple("Client").field(&self.calls.backend).finish()
     }
 }

@@ -4,7 +4,8 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::time::Duration;
 
-use super::{Client, Enqueued};
+use super::Enqueued;
+use super::calls::Calls;
 use crate::backend::EnqueueOutcome;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -20,14 +21,14 @@ type Awaited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 #[derive(Debug)]
 #[must_use = "nothing is enqueued until this is awaited"]
 pub struct EnqueueRequest<'a> {
-    client: &'a Client,
+    calls: &'a Calls,
     draft: JobDraft,
     repeat: bool,
 }
 
 impl<'a> EnqueueRequest<'a> {
-    pub(super) fn new(client: &'a Client, draft: JobDraft) -> Self {
-        Self { client, draft, repeat: false }
+    pub(super) fn new(calls: &'a Calls, draft: JobDraft) -> Self {
+        Self { calls, draft, repeat: false }
     }
 
     /// See [`JobDraft::queue`].
@@ -101,9 +102,9 @@ impl<'a> EnqueueRequest<'a> {
     /// # Errors
     /// Those of [`Backend::enqueue`](crate::Backend::enqueue).
     pub async fn outcome(self) -> Result<EnqueueOutcome> {
-        let client = self.client;
+        let calls = self.calls;
         let job = self.build()?;
-        let outcomes = client.enqueue_jobs(vec![job]).await?;
+        let outcomes = calls.enqueue(vec![job]).await?;
         crate::backend::only(outcomes, "enqueue")
     }
 
@@ -135,16 +136,16 @@ impl<'a> IntoFuture for EnqueueRequest<'a> {
 #[derive(Debug)]
 #[must_use = "nothing is enqueued until this is awaited"]
 pub struct EnqueueAll<'a> {
-    client: &'a Client,
+    calls: &'a Calls,
     jobs: Result<Vec<NewJob>>,
 }
 
 impl<'a> EnqueueAll<'a> {
-    pub(super) fn new(client: &'a Client, drafts: impl Iterator<Item = JobDraft>) -> Self {
+    pub(super) fn new(calls: &'a Calls, drafts: impl Iterator<Item = JobDraft>) -> Self {
         let build = |(item, draft): (usize, JobDraft)| {
             draft.build().map_err(|error| error.at_item(item).during("enqueue"))
         };
-        Self { client, jobs: drafts.enumerate().map(build).collect() }
+        Self { calls, jobs: drafts.enumerate().map(build).collect() }
     }
 }
 
@@ -153,6 +154,6 @@ impl<'a> IntoFuture for EnqueueAll<'a> {
     type IntoFuture = Awaited<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.client.enqueue_jobs(self.jobs?).await.map(Enqueued::from) })
+        Box::pin(async move { self.calls.enqueue(self.jobs?).await.map(Enqueued::from) })
     }
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Client;
 use crate::backend::Backend;
 use crate::event::NewEvent;
 use crate::job::{Metadata, NewJob};
@@ -101,42 +100,6 @@ impl TraceContext {
     }
 }
 
-impl Client {
-    /// Asks `source`, once per call, for the span that the call belongs to. The jobs and events of
-    /// the call carry it in their metadata, as `traceparent` and `tracestate`, so that their runs
-    /// continue its trace. Those that have a `traceparent` keep theirs.
-    ///
-    /// A span for which the metadata has no room is left out. Clones have the same source, and so
-    /// has `ctx.client()` in handlers.
-    ///
-    /// ```
-    /// use queuekit::memory::MemoryStore;
-    /// use queuekit::{Client, JobDraft, TraceContext};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> queuekit::Result<()> {
-    /// let current = || {
-    ///     // With OpenTelemetry: from the context of `tracing::Span::current()`.
-    ///     let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-    ///     TraceContext::parse(traceparent, None)
-    /// };
-    /// let client = Client::new(MemoryStore::new()).trace_context(current);
-    /// let id = client.enqueue(JobDraft::new("greet", "{}")).await?;
-    /// let job = client.jobs().get(id).await?.expect("it is stored");
-    /// assert_eq!(TraceContext::of(&job.metadata), current());
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn trace_context(
-        mut self,
-        source: impl Fn() -> Option<TraceContext> + Send + Sync + 'static,
-    ) -> Self {
-        self.trace = Some(TraceSource::new(source));
-        self
-    }
-}
-
 /// `00-<32 hex>-<16 hex>-<2 hex>`, possibly with more parts of a later version; no id is zero.
 /// Anything else must not be passed on (W3C Trace Context, 3.2.2).
 fn is_traceparent(text: &str) -> bool {
@@ -201,7 +164,7 @@ mod tests {
 
     use super::*;
     use crate::memory::MemoryStore;
-    use crate::{EventDraft, JobDraft};
+    use crate::{Client, EventDraft, JobDraft};
 
     const SPAN: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     /// The bytes that the span adds.
