@@ -390,8 +390,7 @@ local function reserve(begun)
         answer[5] = behind and 'more' or next_event()
         stirred = stirred or behind
     else
-        -- One marker wakes one sleeper: a call that leased all that it may sets it again for the
-        -- next.
+        -- One marker wakes one sleeper: a call that leased all that it may sets it again.
         stirred = true
     end
     answer[3], answer[4] = reclaims, dead_letters

@@ -2,12 +2,13 @@
 //! orders of one customer run one after the other, mails and pictures fail now and then, a consumer
 //! gets an event for each order, and a report is due every minute.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::Result;
 use queuekit::events::{EventDraft, SubscriptionDraft};
 use queuekit::queues::{Keep, QueuePatch, Retention};
 use queuekit::schedules::ScheduleDraft;
+use queuekit::store::{Clock, SystemClock};
 use queuekit::{Bytes, Client, Ctx, JobDraft, JobError, JobResult, Worker};
 use serde::{Deserialize, Serialize};
 use tokio::time::{MissedTickBehavior, interval};
@@ -118,8 +119,8 @@ impl Order {
 
 /// Counts the pauses since 1970, so that no number is used again after a restart.
 fn next_number() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    now.as_secs() / PAUSE.as_secs() % 1_000_000
+    let now = u128::try_from(SystemClock::default().now().as_millis()).unwrap_or_default();
+    u64::try_from(now / PAUSE.as_millis() % 1_000_000).unwrap_or_default()
 }
 
 async fn fulfil(payload: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
