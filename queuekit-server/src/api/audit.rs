@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::app::App;
 use super::params::Params;
 use super::quota_charge::run_to_end;
+use crate::web::store_calls::CallSort;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{AuditBody, AuditEntryBody, AuditQuery};
 
@@ -34,15 +35,20 @@ pub(super) fn audited_as<T: Send + 'static>(
     describe: impl FnOnce(Act, &T) -> Act + Send + 'static,
 ) -> impl Future<Output = Result<T, Problem>> + Send + 'static {
     let (app, caller, acting) = (app.clone(), caller.clone(), Box::pin(acting));
-    run_to_end(async move {
-        let answer = acting.await;
-        let act = match &answer {
-            Ok(done) => describe(act, done),
-            Err(problem) => act.with_outcome(problem.kind()),
-        };
-        record(&app, &caller, &act).await;
-        answer
-    })
+    async move {
+        let place = app.limits().store_calls.place(CallSort::Change, &caller, 1).await?;
+        run_to_end(async move {
+            let _place = place;
+            let answer = acting.await;
+            let act = match &answer {
+                Ok(done) => describe(act, done),
+                Err(problem) => act.with_outcome(problem.kind()),
+            };
+            record(&app, &caller, &act).await;
+            answer
+        })
+        .await
+    }
 }
 
 /// Writes an entry to the log, and to the store. No act fails because of its entry.

@@ -12,9 +12,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::app::App;
+use super::store_call::in_store;
 use super::trace_context;
 use crate::web::json::{self, Raw};
 use crate::web::off_the_runtime::off_the_runtime;
+use crate::web::store_calls::CallSort;
 use crate::web::{Caller, EnqueueScope, Problem};
 use crate::wire::{EmittedManyBody, NewEventBody, NewEventsBody, bounded, one_of_schema};
 
@@ -48,7 +50,7 @@ pub(super) async fn emit(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Raw(body, ..): Raw<EnqueueScope>,
+    Raw(body, budget, _): Raw<EnqueueScope>,
 ) -> Result<Response, Problem> {
     caller.need_events()?;
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -66,7 +68,9 @@ pub(super) async fn emit(
     }
     let sending = trace_context::send_events(&app, &headers, &mut events);
     // Deliveries are not charged: a key that emits does not choose the subscribers.
-    let emitted = sending.run(app.client().emit_all(events).into_future()).await?;
+    let (client, call) = (app.client().clone(), (CallSort::Enqueue, events.len()));
+    let emitting = async move { Ok(client.emit_all(events).await?) };
+    let emitted = sending.run(in_store(&app, &caller, call, budget, emitting)).await?;
     let outcomes: Vec<EmitOutcome> = emitted.into_iter().collect();
     let is_new = |outcome: &_| matches!(outcome, EmitOutcome::Emitted { .. });
     let status = match outcomes.iter().any(is_new) {

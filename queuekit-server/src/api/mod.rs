@@ -22,6 +22,7 @@ mod queues;
 mod quota_charge;
 mod scale;
 mod schedules;
+mod store_call;
 mod stream;
 mod subscriptions;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::memory_budget::MemoryBudget;
 use super::quota::Quota;
 use super::resizable_semaphore::ResizableSemaphore;
 use super::schedule_rates::ScheduleRates;
+use super::store_calls::StoreCalls;
 
 /// The limits, and what counts against them.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct LiveLimits {
     /// Long polls.
     pub(crate) polls: FairShare,
     pub(crate) streams: FairShare,
+    pub(crate) store_calls: StoreCalls,
     pub(crate) queues: Arc<Quota<QueueName>>,
     pub(crate) schedules: Arc<Quota<ScheduleName>>,
     pub(crate) rates: Arc<ScheduleRates>,
@@ -44,6 +46,7 @@ impl LiveLimits {
             looks: FairShare::empty("requests"),
             polls: FairShare::empty("long polls"),
             streams: FairShare::empty("streams"),
+            store_calls: StoreCalls::new(),
             queues: Quota::none("queues", "max_queues_per_key"),
             schedules: Quota::none("schedules", "max_schedules_per_key"),
             rates: Arc::default(),

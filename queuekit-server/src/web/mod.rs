@@ -27,6 +27,7 @@ pub(crate) mod response_budget;
 mod route_kind;
 pub(crate) mod schedule_rates;
 mod seen_queues;
+pub(crate) mod store_calls;
 pub(crate) mod turns;
 
 pub(crate) use auth::Caller;

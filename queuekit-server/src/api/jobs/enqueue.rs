@@ -16,10 +16,12 @@ use utoipa::ToSchema;
 use crate::api::answer_memory::BUDGET_BYTES;
 use crate::api::app::App;
 use crate::api::quota_charge::{QuotaCharge, with_quota};
+use crate::api::store_call::in_store;
 use crate::api::trace_context;
 use crate::web::json::Raw;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::off_the_runtime::off_the_runtime;
+use crate::web::store_calls::CallSort;
 use crate::web::{Caller, EnqueueScope, Problem, Scope, response_budget};
 use crate::wire::{EnqueueBody, EnqueueOutcomesBody, NewJobBody, one_of_schema, stored_job};
 
@@ -94,7 +96,7 @@ pub(crate) async fn enqueue(
             let jobs: Result<Vec<_>, _> = jobs.into_iter().enumerate().map(prepare).collect();
             let mut jobs = jobs?;
             let sending = trace_context::send_jobs(&app, &headers, &mut jobs);
-            sending.run(many(&app, &caller, jobs)).await
+            sending.run(many(&app, &caller, jobs, budget)).await
         }
     }
 }
@@ -184,11 +186,17 @@ async fn answer(mut body: EnqueuedBody<'_>, budget: RequestBudget) -> Response {
     }
 }
 
-async fn many(app: &App, caller: &Caller, jobs: Vec<NewJob>) -> Result<Response, Problem> {
+async fn many(
+    app: &App,
+    caller: &Caller,
+    jobs: Vec<NewJob>,
+    budget: RequestBudget,
+) -> Result<Response, Problem> {
     let new_queues = QuotaCharge::admit(app, caller, jobs.iter().map(NewJob::queue)).await?;
-    let client = app.client().clone();
+    let (client, call) = (app.client().clone(), (CallSort::Enqueue, jobs.len()));
     let storing = async move { Ok(client.enqueue_all(jobs).await?) };
-    let outcomes = with_quota(new_queues, storing).await?;
+    let storing = with_quota(new_queues, storing);
+    let outcomes = in_store(app, caller, call, budget, storing).await?;
     let created = outcomes.iter().any(|outcome| outcome.is_created());
     let wait = outcomes.iter().filter_map(|outcome| match outcome {
         EnqueueOutcome::QueueFull { retry_after } => Some(*retry_after),

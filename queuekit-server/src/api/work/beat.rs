@@ -13,7 +13,8 @@ use utoipa::ToSchema;
 use super::ttl;
 use super::workers::{names_all, need_worker};
 use crate::api::app::App;
-use crate::api::quota_charge::run_to_end;
+use crate::api::store_call::in_store;
+use crate::web::store_calls::CallSort;
 use crate::web::{Caller, Json, Problem, WorkScope};
 use crate::wire::{OrdersBody, RunningBody, Time, bounded};
 
@@ -99,7 +100,7 @@ pub(crate) struct BeatAnswer {
 pub(crate) async fn beat(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<WorkScope, BeatBody>,
+    Json(body, budget, _): Json<WorkScope, BeatBody>,
 ) -> Result<axum::Json<BeatAnswer>, Problem> {
     let beat = body.build()?;
     for queue in beat.queues.names() {
@@ -117,7 +118,8 @@ pub(crate) async fn beat(
     }
     // To its end, even if the client disconnects: a worker that is not counted might be listed a
     // moment later.
-    let orders = run_to_end(announce(app, caller, beat)).await?;
+    let announcing = announce(app.clone(), caller.clone(), beat);
+    let orders = in_store(&app, &caller, (CallSort::Extend, 1), budget, announcing).await?;
     Ok(axum::Json(BeatAnswer { orders: OrdersBody::of(orders) }))
 }
 

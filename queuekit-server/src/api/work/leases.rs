@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 
 use super::{OutcomeBody, OutcomesBody, lease, ttl};
 use crate::api::app::App;
+use crate::api::store_call::in_store;
+use crate::web::store_calls::CallSort;
 use crate::web::{Caller, Json, Problem, SettleScope, WorkScope};
 use crate::wire::{bounded, millis};
 
@@ -90,12 +92,15 @@ impl ProgressBody {
 pub(crate) async fn extend(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<SettleScope, ExtendBody>,
+    Json(body, budget, _): Json<SettleScope, ExtendBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let ttl = ttl("lease_ms", body.lease_ms)?;
     let tokens = body.tokens.iter().enumerate().map(|(item, text)| lease(&caller, item, text));
     let tokens: Result<Vec<_>, Problem> = tokens.collect();
-    let outcomes = app.leases()?.extend(&tokens?, ttl).await?;
+    let (tokens, here) = (tokens?, app.clone());
+    let call = (CallSort::Extend, tokens.len());
+    let extending = async move { Ok(here.leases()?.extend(&tokens, ttl).await?) };
+    let outcomes = in_store(&app, &caller, call, budget, extending).await?;
     let outcome = |outcome| match outcome {
         ExtendOutcome::Extended { ttl, cancel_requested } => OutcomeBody {
             lease_ms: Some(millis(ttl)),
@@ -120,7 +125,7 @@ pub(crate) async fn extend(
 pub(crate) async fn report(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<WorkScope, ReportsBody>,
+    Json(body, budget, _): Json<WorkScope, ReportsBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, report): (usize, ReportBody)| {
         let lease = lease(&caller, item, &report.token)?;
@@ -130,7 +135,10 @@ pub(crate) async fn report(
     };
     let reports: Result<Vec<_>, Problem> =
         body.reports.into_iter().enumerate().map(build).collect();
-    let outcomes = app.leases()?.report(&reports?).await?;
+    let (reports, here) = (reports?, app.clone());
+    let call = (CallSort::Extend, reports.len());
+    let reporting = async move { Ok(here.leases()?.report(&reports).await?) };
+    let outcomes = in_store(&app, &caller, call, budget, reporting).await?;
     let outcome = |outcome| match outcome {
         ReportOutcome::Reported => OutcomeBody::from("reported"),
         ReportOutcome::LeaseLost => "lease_lost".into(),

@@ -23,6 +23,7 @@ use super::undelivered::{self, UndeliveredLeases};
 use crate::api::answer_memory::AnswerRoom;
 use crate::api::app::App;
 use crate::web::memory_budget::RequestBudget;
+use crate::web::store_calls::{CallSort, StorePlace};
 use crate::web::{Caller, Json, Problem, WorkScope};
 use crate::wire::{BATCH, LeasedBody, entries, items, millis};
 
@@ -145,9 +146,11 @@ async fn first(
     let end = Instant::now() + wait;
     let mut room = app.recent_sizes().room(limit);
     loop {
+        // A call that waits for jobs takes its place in the store only while it looks.
+        let place = app.limits().store_calls.place(CallSort::Reserve, caller, limit).await?;
         // Memory first: the store answers at most what there is room for.
         let budget = app.room_for(caller, room.bytes()).await?;
-        let reserved = reserve_detached(app, request(room.answer(&budget))?).await?;
+        let reserved = reserve_detached(app, place, request(room.answer(&budget))?).await?;
         app.recent_sizes().saw(reserved.sizes());
         if reserved.is_empty() && reserved.more() && room != AnswerRoom::most() {
             // The first job may be larger than jobs were lately.
@@ -190,9 +193,14 @@ fn poll_of(queues: usize) -> Duration {
 }
 
 /// Reserves in its own task: if the client disconnects meanwhile, the leases are released.
-async fn reserve_detached(app: &App, request: Reserve) -> Result<UndeliveredLeases, Problem> {
+async fn reserve_detached(
+    app: &App,
+    place: StorePlace,
+    request: Reserve,
+) -> Result<UndeliveredLeases, Problem> {
     let own = app.clone();
     let reserving = tokio::spawn(async move {
+        let _place = place;
         let reserved: queuekit::Result<Reserved> = own.store().reserve(&request).await;
         reserved.map(|reserved| UndeliveredLeases::new(&own, reserved))
     });

@@ -13,6 +13,8 @@ use utoipa::ToSchema;
 
 use super::{OutcomeBody, OutcomesBody, lease, token};
 use crate::api::app::App;
+use crate::api::store_call::in_store;
+use crate::web::store_calls::CallSort;
 use crate::web::{Caller, Json, Problem, SettleScope};
 use crate::wire::{GivenBytes, bounded, millis};
 
@@ -88,7 +90,7 @@ fn retry() -> NackKind {
 pub(crate) async fn ack(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<SettleScope, AcksBody>,
+    Json(body, budget, _): Json<SettleScope, AcksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, ack): (usize, AckBody)| {
         let lease = lease(&caller, item, &ack.token)?;
@@ -97,7 +99,10 @@ pub(crate) async fn ack(
         Ok(Ack { lease, result })
     };
     let acks: Result<Vec<_>, Problem> = body.acks.into_iter().enumerate().map(build).collect();
-    let outcomes = app.client().ack(acks?).await?;
+    let (acks, client) = (acks?, app.client().clone());
+    let call = (CallSort::Settle, acks.len());
+    let settling = async move { Ok(client.ack(acks).await?) };
+    let outcomes = in_store(&app, &caller, call, budget, settling).await?;
     let outcome = |outcome| match outcome {
         AckOutcome::Acked => OutcomeBody::from("acked"),
         AckOutcome::AlreadyDone => "already_done".into(),
@@ -119,7 +124,7 @@ pub(crate) async fn ack(
 pub(crate) async fn nack(
     State(app): State<App>,
     caller: Caller,
-    Json(body, ..): Json<SettleScope, NacksBody>,
+    Json(body, budget, _): Json<SettleScope, NacksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, nack): (usize, NackBody)| {
         let token = token(&caller, item, &nack.token)?;
@@ -139,7 +144,10 @@ pub(crate) async fn nack(
         })
     };
     let nacks: Result<Vec<_>, Problem> = body.nacks.into_iter().enumerate().map(build).collect();
-    let outcomes = app.client().nack(nacks?).await?;
+    let (nacks, client) = (nacks?, app.client().clone());
+    let call = (CallSort::Settle, nacks.len());
+    let settling = async move { Ok(client.nack(nacks).await?) };
+    let outcomes = in_store(&app, &caller, call, budget, settling).await?;
     let outcome = |outcome| match outcome {
         NackOutcome::Retrying { after } => OutcomeBody::after("retrying", after),
         NackOutcome::Released { after } => OutcomeBody::after("released", after),

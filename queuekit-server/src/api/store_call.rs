@@ -1,0 +1,190 @@
+//! Calls of the store that take a place of their key.
+
+use super::app::App;
+use super::quota_charge::run_to_end;
+use crate::web::memory_budget::RequestBudget;
+use crate::web::store_calls::CallSort;
+use crate::web::{Caller, Problem};
+
+/// Calls the store when it may have a call with this many items of the key. From then on the call
+/// runs to its end and keeps its place and memory even if the client disconnects: otherwise a key
+/// could fill the store by disconnecting.
+pub(super) async fn in_store<T: Send + 'static>(
+    app: &App,
+    caller: &Caller,
+    (sort, items): (CallSort, usize),
+    budget: RequestBudget,
+    calling: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> Result<T, Problem> {
+    let place = app.limits().store_calls.place(sort, caller, items).await?;
+    run_to_end(async move {
+        let _held = (place, budget);
+        calling.await
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use axum::Router;
+    use axum::body::Body;
+    use axum::http::Request;
+    use queuekit::Client;
+    use queuekit::memory::MemoryStore;
+    use tokio::sync::Semaphore;
+    use tokio::task::JoinHandle;
+    use tokio::time::{sleep, timeout};
+    use tokio_util::sync::CancellationToken;
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::api::routes;
+    use crate::api::test_app::app_of;
+    use crate::config::{HttpFlags, Sources};
+    use crate::web::Scope;
+    use crate::web::auth::tests::caller_of;
+    use crate::web::keys::{Keys, NewKey};
+    use crate::web::limits::LiveLimits;
+    use crate::wire::BATCH;
+
+    /// The clock of these tests moves only when every task waits, so after this nothing is left to
+    /// do.
+    const ALL_IS_DONE: Duration = Duration::from_millis(1);
+
+    /// Calls of a store that answers when it gets a permit.
+    #[derive(Clone)]
+    struct Held {
+        app: App,
+        began: Arc<AtomicUsize>,
+        gate: Arc<Semaphore>,
+    }
+
+    impl Held {
+        fn new() -> Self {
+            let app = app_of(Client::new(MemoryStore::new()));
+            Self { app, began: Arc::default(), gate: Arc::new(Semaphore::new(0)) }
+        }
+
+        /// A call with this many items.
+        fn call(
+            &self,
+            key: &str,
+            sort: CallSort,
+            items: usize,
+        ) -> JoinHandle<Option<&'static str>> {
+            let (held, caller) = (self.clone(), caller_of(key, 1));
+            let answer = async move {
+                held.began.fetch_add(1, Ordering::SeqCst);
+                held.gate.acquire().await.expect("open").forget();
+                Ok(())
+            };
+            let app = self.app.clone();
+            tokio::spawn(async move {
+                let budget = app.no_budget(&caller);
+                let done = in_store(&app, &caller, (sort, items), budget, answer).await;
+                done.err().map(|problem| problem.kind())
+            })
+        }
+
+        async fn began(&self) -> usize {
+            sleep(ALL_IS_DONE).await;
+            self.began.load(Ordering::SeqCst)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_key_has_two_batches_in_the_store_and_calls_of_others_are_next() {
+        let held = Held::new();
+        let batches: Vec<_> = (0..4).map(|_| held.call("a", CallSort::Enqueue, BATCH)).collect();
+        assert_eq!(held.began().await, 2);
+        held.call("b", CallSort::Enqueue, BATCH);
+        assert_eq!(held.began().await, 3, "the other key does not wait");
+        held.call("a", CallSort::Settle, 1);
+        assert_eq!(held.began().await, 4, "nor does the key's ack");
+        held.gate.add_permits(1);
+        assert_eq!(held.began().await, 5, "the next one follows");
+        held.gate.add_permits(5);
+        assert_eq!(held.began().await, 6);
+        for batch in batches {
+            assert_eq!(batch.await.unwrap(), None);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_who_disconnects_gets_no_further_place_in_the_store() {
+        let held = Held::new();
+        let batches: Vec<_> = (0..5).map(|_| held.call("a", CallSort::Enqueue, BATCH)).collect();
+        assert_eq!(held.began().await, 2);
+        for gone in &batches[..4] {
+            gone.abort();
+        }
+        assert_eq!(held.began().await, 2, "the store still has their calls");
+        held.gate.add_permits(2);
+        assert_eq!(held.began().await, 3, "those that only waited are gone");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_call_that_waits_too_long_for_its_place_is_refused() {
+        let held = Held::new();
+        let batches: Vec<_> = (0..3).map(|_| held.call("a", CallSort::Enqueue, BATCH)).collect();
+        let last = batches.into_iter().last().expect("three");
+        assert_eq!(last.await.unwrap(), Some("rate_limited"));
+        assert_eq!(held.began().await, 2);
+    }
+
+    const BEAT: &str = r#"{"id": "w", "name": "w", "queues": ["q"], "kinds": [], "slots": 1,
+        "running": 0, "ttl_ms": 30000}"#;
+    const CALLS: [(CallSort, &str, &str, &str); 10] = [
+        (CallSort::Enqueue, "POST", "/v1/jobs", r#"{"jobs": [{"kind": "k"}]}"#),
+        (CallSort::Enqueue, "POST", "/v1/events", r#"{"events": [{"type": "t"}]}"#),
+        (CallSort::Reserve, "POST", "/v1/reserve", r#"{"queues": ["q"], "worker": "w"}"#),
+        (CallSort::Settle, "POST", "/v1/ack", r#"{"acks": []}"#),
+        (CallSort::Settle, "POST", "/v1/nack", r#"{"nacks": []}"#),
+        (CallSort::Extend, "POST", "/v1/extend", r#"{"tokens": [], "lease_ms": 1000}"#),
+        (CallSort::Extend, "POST", "/v1/report", r#"{"reports": []}"#),
+        (CallSort::Extend, "POST", "/v1/beat", BEAT),
+        (CallSort::Change, "PATCH", "/v1/queues/q", r#"{"per_key": 2}"#),
+        (CallSort::Change, "POST", "/v1/queues/q/pause", ""),
+    ];
+
+    /// All routes, and a key for each of these ids.
+    fn server<const N: usize>(ids: [&str; N]) -> (Router, Arc<LiveLimits>, [String; N]) {
+        let keys = ids.map(|id| NewKey::draw(id, vec![Scope::Admin]).unwrap());
+        let secrets = keys.each_ref().map(|key| key.secret.to_string());
+        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        options.keys = Keys::new(keys.into_iter().map(|key| key.entry).collect(), None);
+        let limits = LiveLimits::new(&options.limits);
+        let client = Client::new(MemoryStore::new());
+        let stopping = CancellationToken::new();
+        (routes(client, &options, Arc::clone(&limits), stopping), limits, secrets)
+    }
+
+    /// Guard of each route: a call takes its place.
+    #[tokio::test(start_paused = true)]
+    async fn s6_each_call_that_may_be_large_takes_a_place_of_its_key() {
+        let (server, limits, [own, other]) = server(["a", "b"]);
+        for (sort, method, path, body) in CALLS {
+            let ask = async |secret: &str| {
+                let request = Request::builder().method(method).uri(path);
+                let request = request.header("authorization", format!("Bearer {secret}"));
+                let request = request.header("host", "localhost");
+                let request = request.header("content-type", "application/json");
+                let answer = server.clone().oneshot(request.body(Body::from(body)).unwrap());
+                timeout(ALL_IS_DONE, answer).await.ok().map(|answer| answer.unwrap().status())
+            };
+            let is_ok = |status: Option<axum::http::StatusCode>| {
+                status.is_some_and(|status| status.is_success())
+            };
+            let all = limits.store_calls.place(sort, &caller_of("a", 1), usize::MAX).await.unwrap();
+            assert_eq!(ask(&own).await, None, "{path} waits");
+            assert!(is_ok(ask(&other).await), "{path} of another key");
+            drop(all);
+            let answer = ask(&own).await;
+            assert!(is_ok(answer), "{path}: {answer:?}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! How much one key may ask of the store at a time.
+//!
+//! A store answers calls in the order in which they came. If one key made hundreds of large calls
+//! at once, the calls of all others would wait behind them. So a key has few in the store, and its
+//! further ones wait here, in their order.
+
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::auth::Caller;
+use super::fair_share::{FairShare, ShareSize};
+use super::problem::Problem;
+use crate::wire::BATCH;
+
+/// How many items the calls of one sort may have at a time: two batches, so that the store has the
+/// next one when it has done one.
+const ITEMS: usize = 2 * BATCH;
+/// How long a call waits for its place.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A sort of calls. Calls of one sort do not wait for those of another: a key that enqueues much
+/// can still settle what it has leased.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CallSort {
+    Enqueue,
+    Reserve,
+    /// Acks and nacks.
+    Settle,
+    /// Calls about leases that stay.
+    Extend,
+    /// Changes by operators.
+    Change,
+}
+
+/// The calls of all keys in the store.
+#[derive(Debug)]
+pub(crate) struct StoreCalls([FairShare; 5]);
+
+/// A call's place in the store, until it is dropped. Callers without a key have none, because the
+/// server cannot distinguish them.
+pub(crate) type StorePlace = Option<OwnedSemaphorePermit>;
+
+impl StoreCalls {
+    pub(crate) fn new() -> Self {
+        let calls = [
+            FairShare::empty("calls that enqueue"),
+            FairShare::empty("calls that reserve"),
+            FairShare::empty("calls that settle"),
+            FairShare::empty("calls that extend or report"),
+            FairShare::empty("changes"),
+        ];
+        calls.iter().for_each(|sort| sort.resize(ShareSize { all: 0, of_key: ITEMS }));
+        Self(calls)
+    }
+
+    /// Waits until the store may have a call with this many items of the key.
+    ///
+    /// # Errors
+    /// 429 if the calls before it take too long; 401 if the key ends meanwhile.
+    pub(crate) async fn place(
+        &self,
+        sort: CallSort,
+        caller: &Caller,
+        items: usize,
+    ) -> Result<StorePlace, Problem> {
+        let items = items.clamp(sort.least(), ITEMS) as u32;
+        tokio::select! {
+            biased;
+            () = caller.ended() => Err(Problem::key_ended()),
+            place = self.0[sort as usize].wait_for_key(caller, items, TIMEOUT) => place,
+        }
+    }
+}
+
+impl CallSort {
+    /// As how many items a call counts at least.
+    fn least(self) -> usize {
+        match self {
+            // The client merges them with others.
+            Self::Enqueue | Self::Settle => 1,
+            // Each takes a connection of its own for a while.
+            Self::Reserve | Self::Extend => ITEMS / 32,
+            // They may wait for each other's rows.
+            Self::Change => ITEMS / 8,
+        }
+    }
+}
