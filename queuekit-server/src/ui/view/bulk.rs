@@ -1,0 +1,76 @@
+//! One action on all jobs of a filter: first counted, then done by the server, step by step.
+
+use askama::Template;
+
+use super::{Action, Count, Ms, Pill, Shell, When, parts};
+
+/// The page `/ui/bulk`, which counts and asks.
+#[derive(Clone, Debug, Template)]
+#[template(path = "bulk.html")]
+pub(crate) struct BulkAsk {
+    pub(crate) shell: Shell,
+    /// `retry`, `cancel`, `delete`, `dead-letter` or `reschedule`
+    pub(crate) action: &'static str,
+    /// `Retry 1,204 jobs?`
+    pub(crate) question: String,
+    /// What it does to them, and whether it can be undone.
+    pub(crate) detail: String,
+    pub(crate) filter: String,
+    pub(crate) pills: Vec<Pill>,
+    /// The result of the dry run.
+    pub(crate) matched: Count,
+    /// Whether the count stopped early, so that there are more.
+    pub(crate) and_more: bool,
+    pub(crate) is_danger: bool,
+    /// What must be typed: the number, above 1,000 jobs.
+    pub(crate) type_to_confirm: Option<String>,
+    /// Over how long a retry can be spread: `0`, `10m`, and which is chosen.
+    pub(crate) spreads: Vec<(&'static str, &'static str, bool)>,
+    /// The reason of a dead-letter can be written.
+    pub(crate) wants_reason: bool,
+    /// The button: `Retry 1,204 jobs`.
+    pub(crate) label: String,
+    /// Why it cannot begin: nothing matches, or another run goes on.
+    pub(crate) impossible: Option<String>,
+    /// Where the form is posted to, and where `Cancel` leads, with the prefix.
+    pub(crate) url: String,
+    pub(crate) back: String,
+    pub(crate) cli: String,
+}
+
+/// The page `/ui/bulk/RUN`, which shows how it goes.
+#[derive(Clone, Debug, Template)]
+#[template(path = "bulk_run.html")]
+pub(crate) struct BulkPage {
+    pub(crate) shell: Shell,
+    /// `Retry jobs that match`
+    pub(crate) title: String,
+    pub(crate) pills: Vec<Pill>,
+    pub(crate) run: BulkRun,
+    /// The list of jobs of the filter, with the prefix.
+    pub(crate) jobs_url: String,
+    pub(crate) cli: String,
+}
+
+/// How far it has come, which changes while one looks.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/bulk_run.html")]
+pub(crate) struct BulkRun {
+    /// `running`, `completed`, `cancelled` (stopped) or `dead` (failed), with its word.
+    pub(crate) mark: super::Mark,
+    pub(crate) matched: Count,
+    /// Of the dry run; the bar is full at this.
+    pub(crate) expected: Count,
+    pub(crate) changed: Count,
+    pub(crate) skipped: Count,
+    pub(crate) started: When,
+    pub(crate) who: String,
+    pub(crate) elapsed: Ms,
+    /// About how long it goes on.
+    pub(crate) left: Option<Ms>,
+    pub(crate) error: Option<String>,
+    /// Stop it; none once it has ended.
+    pub(crate) stop: Option<Action>,
+}
+
+parts!(BulkRun);

@@ -1,0 +1,85 @@
+//! Events and their consumers.
+
+use askama::Template;
+
+use super::{Action, Chart, Count, Facts, Mark, Ms, RangeLink, Shell, When};
+
+/// The page `/ui/events`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "events.html")]
+pub(crate) struct Events {
+    pub(crate) shell: Shell,
+    pub(crate) consumers: Vec<ConsumerRow>,
+    /// Only events of this type or prefix; empty for all.
+    pub(crate) types: String,
+    /// The latest events, the latest first.
+    pub(crate) events: Vec<EventRow>,
+    pub(crate) older: Option<String>,
+    /// How long events are kept, in words.
+    pub(crate) retention: String,
+}
+
+/// A consumer.
+#[derive(Clone, Debug)]
+pub(crate) struct ConsumerRow {
+    pub(crate) name: String,
+    /// With the prefix.
+    pub(crate) url: String,
+    /// `order.*`
+    pub(crate) events: String,
+    /// `ok`, `warning` (lagging or failing) or `paused` (disabled), with its word.
+    pub(crate) mark: Mark,
+    /// `ordered`, `fair` or empty.
+    pub(crate) order: &'static str,
+    /// Deliveries that wait.
+    pub(crate) lag: Count,
+    pub(crate) running: Count,
+    pub(crate) dead: Count,
+    pub(crate) completed: Count,
+    /// Share of the last 100 that failed, in percent.
+    pub(crate) failing: u8,
+    pub(crate) p50: Option<Ms>,
+    pub(crate) p95: Option<Ms>,
+}
+
+/// An event of the log.
+#[derive(Clone, Debug)]
+pub(crate) struct EventRow {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) at: When,
+    /// The partition key; empty if there is none.
+    pub(crate) key: String,
+    /// The beginning of its data, on a line.
+    pub(crate) data: String,
+}
+
+/// The page `/ui/consumers/NAME`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "consumer.html")]
+pub(crate) struct Consumer {
+    pub(crate) shell: Shell,
+    pub(crate) row: ConsumerRow,
+    /// The queue of its deliveries, with the prefix.
+    pub(crate) queue_url: String,
+    pub(crate) ranges: Vec<RangeLink>,
+    pub(crate) throughput: Chart,
+    pub(crate) facts: Facts,
+    pub(crate) actions: Vec<Action>,
+    pub(crate) replay: Replay,
+    pub(crate) cli: String,
+}
+
+/// The form of a replay: it counts first.
+#[derive(Clone, Debug)]
+pub(crate) struct Replay {
+    /// With the prefix.
+    pub(crate) url: String,
+    /// A duration or time, as on the command line; empty for the whole log.
+    pub(crate) from: String,
+    /// How many events match, once they are counted.
+    pub(crate) matched: Option<Count>,
+    /// Identifies the replay, so that it delivers nothing twice.
+    pub(crate) name: String,
+    pub(crate) impossible: Option<String>,
+}

@@ -1,0 +1,65 @@
+//! Error groups.
+
+use askama::Template;
+
+use super::{Action, Count, ErrorText, JobRow, Pager, Shell, Sparkline, When};
+
+/// The page `/ui/errors`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "errors.html")]
+pub(crate) struct Errors {
+    pub(crate) shell: Shell,
+    /// Only of this queue; empty for all.
+    pub(crate) queue: String,
+    /// Queues to choose: address with the prefix, name, and whether it is the present one.
+    pub(crate) queues: Vec<(String, String, bool)>,
+    pub(crate) rows: Vec<GroupRow>,
+    pub(crate) pager: Pager,
+}
+
+/// Errors of one queue that look alike.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupRow {
+    pub(crate) id: String,
+    pub(crate) queue: String,
+    pub(crate) kind: String,
+    pub(crate) signature: String,
+    /// With the prefix.
+    pub(crate) url: String,
+    pub(crate) failures: Count,
+    pub(crate) deaths: Count,
+    pub(crate) first: When,
+    pub(crate) last: When,
+    /// Whether it began within the last hour.
+    pub(crate) is_new: bool,
+    /// Failures over time; none where that is not known.
+    pub(crate) spark: Option<Sparkline>,
+}
+
+/// The page `/ui/errors/ID`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "error_group.html")]
+pub(crate) struct ErrorGroup {
+    pub(crate) shell: Shell,
+    pub(crate) row: GroupRow,
+    /// How many jobs are dead of it now; none if the viewer may not act on them.
+    pub(crate) dead_now: Option<Count>,
+    /// The job it was last added to for; it may be gone.
+    pub(crate) sample: String,
+    pub(crate) sample_is_gone: bool,
+    pub(crate) error: Option<ErrorText>,
+    /// Retry one as a test, retry all, over 10 minutes, purge.
+    pub(crate) actions: Vec<Action>,
+    /// Links to pages that ask first, with the prefix: label, address, whether it is destructive.
+    pub(crate) links: Vec<(String, String, bool)>,
+    /// Its dead jobs, the latest first.
+    pub(crate) jobs: Vec<JobRow>,
+    pub(crate) pager: Pager,
+    pub(crate) cli: String,
+}
+
+impl ErrorGroup {
+    pub(crate) fn short_sample(&self) -> String {
+        super::short_id(&self.sample)
+    }
+}

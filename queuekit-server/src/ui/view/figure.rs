@@ -1,0 +1,102 @@
+//! Numbers and statuses, as they are written on every page.
+
+use std::fmt;
+
+use askama::Template;
+
+use super::parts;
+
+/// How many there are: `12,345`, or `~12,345` if the store estimates it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Count {
+    pub(crate) value: u64,
+    /// Whether it is not exact.
+    pub(crate) about: bool,
+}
+
+/// The status of a job, or a state of something else, as a word with its shape.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/mark.html")]
+pub(crate) struct Mark {
+    /// A status of jobs, or one of `ok`, `warning`, `error`, `info`, `paused`.
+    pub(crate) shape: &'static str,
+    pub(crate) word: String,
+}
+
+/// Health of a queue: 0 to 100, with a sentence for each cause of lost points.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/health.html")]
+pub(crate) struct Health {
+    pub(crate) score: u8,
+    /// Without the points: `2 of the last 20 ended jobs died`.
+    pub(crate) reasons: Vec<String>,
+}
+
+parts!(Count, Mark, Health);
+
+impl Count {
+    pub(crate) const fn exact(value: u64) -> Self {
+        Self { value, about: false }
+    }
+
+    pub(crate) const fn about(value: u64) -> Self {
+        Self { value, about: true }
+    }
+
+    pub(crate) const fn is_zero(&self) -> bool {
+        self.value == 0
+    }
+
+    /// The same, from a million on in millions: `1.77M`.
+    pub(crate) fn brief(&self) -> String {
+        let about = if self.about { "~" } else { "" };
+        match self.value {
+            0..1_000_000 => self.to_string(),
+            1_000_000..1_000_000_000 => format!("{about}{:.2}M", self.value as f64 / 1e6),
+            _ => format!("{about}{:.2}G", self.value as f64 / 1e9),
+        }
+    }
+
+    /// `1 job`, `12 jobs`
+    pub(crate) fn jobs(&self) -> String {
+        format!("{self} {}", if self.value == 1 { "job" } else { "jobs" })
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.value.to_string();
+        if self.about {
+            f.write_str("~")?;
+        }
+        for (at, digit) in digits.chars().enumerate() {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Mark {
+    /// The status of a job; the shape has its name.
+    pub(crate) fn status(status: &'static str) -> Self {
+        Self { shape: status, word: status.to_owned() }
+    }
+
+    pub(crate) fn new(shape: &'static str, word: impl Into<String>) -> Self {
+        Self { shape, word: word.into() }
+    }
+}
+
+impl Health {
+    /// The class of the score, and the word for those who do not see its colour.
+    pub(crate) const fn level(&self) -> &'static str {
+        match self.score {
+            80.. => "good",
+            50..80 => "fair",
+            _ => "poor",
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The list of jobs.
+
+use askama::Template;
+
+use super::{Action, FilterBar, Mark, Pager, Shell, When, parts};
+
+/// The page `/ui/jobs`.
+#[derive(Clone, Debug, Template)]
+#[template(path = "jobs.html")]
+pub(crate) struct Jobs {
+    pub(crate) shell: Shell,
+    pub(crate) filter: FilterBar,
+    pub(crate) newer: Newer,
+    pub(crate) rows: Vec<JobRow>,
+    pub(crate) pager: Pager,
+    /// What can be done with the selected jobs.
+    pub(crate) selected: Vec<BulkButton>,
+    /// What can be done with all that match: links to the page that counts them first.
+    pub(crate) all: Vec<BulkLink>,
+    /// `all 1,204 that match`, or `all that match`.
+    pub(crate) all_told: String,
+    /// Where the form of the selected jobs is posted to, with the prefix.
+    pub(crate) bulk_url: String,
+}
+
+/// How many jobs are newer than the list; the list itself does not move.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/newer.html")]
+pub(crate) struct Newer {
+    /// `12`, or `100+`; empty if there are none.
+    pub(crate) count: String,
+    /// The same list, with them.
+    pub(crate) url: String,
+}
+
+/// A job of the list.
+#[derive(Clone, Debug)]
+pub(crate) struct JobRow {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) queue: String,
+    pub(crate) mark: Mark,
+    pub(crate) attempts: u32,
+    pub(crate) max_attempts: u32,
+    pub(crate) enqueued: When,
+    /// When the status began, or will end: ended, started, or due. The word says which.
+    pub(crate) moment: Option<(&'static str, When)>,
+    /// The error, the progress, or what else is of note.
+    pub(crate) detail: String,
+    /// Whether the detail is an error.
+    pub(crate) is_error: bool,
+}
+
+/// A button of the selection.
+#[derive(Clone, Debug)]
+pub(crate) struct BulkButton {
+    /// Its value: `retry`, `cancel`, `delete`, `dead-letter`.
+    pub(crate) action: &'static str,
+    /// `Retry`; a script adds how many.
+    pub(crate) verb: &'static str,
+    pub(crate) is_danger: bool,
+    /// Why none of the listed jobs allows it.
+    pub(crate) impossible: Option<String>,
+}
+
+/// A link to act on all that match.
+#[derive(Clone, Debug)]
+pub(crate) struct BulkLink {
+    pub(crate) label: String,
+    pub(crate) url: String,
+    pub(crate) is_danger: bool,
+}
+
+parts!(Newer);
+
+impl JobRow {
+    /// The beginning and the end of the id, which tell jobs apart.
+    pub(crate) fn short_id(&self) -> String {
+        short_id(&self.id)
+    }
+}
+
+/// `01a2024a…37a8`
+pub(crate) fn short_id(id: &str) -> String {
+    let letters: Vec<char> = id.chars().collect();
+    match letters.len() {
+        0..=14 => id.to_owned(),
+        all => {
+            let (head, tail) = (&letters[..8], &letters[all - 4..]);
+            format!("{}…{}", head.iter().collect::<String>(), tail.iter().collect::<String>())
+        }
+    }
+}
+
+/// The page that asks for the selected jobs before an action that cannot be undone.
+#[derive(Clone, Debug, Template)]
+#[template(path = "selected.html")]
+pub(crate) struct Selected {
+    pub(crate) shell: Shell,
+    /// `Delete 12 jobs?`
+    pub(crate) question: String,
+    pub(crate) detail: String,
+    pub(crate) rows: Vec<JobRow>,
+    pub(crate) action: Action,
+    /// Where `Cancel` leads, with the prefix.
+    pub(crate) back: String,
+}
