@@ -15,6 +15,7 @@ function ready(part) {
 }
 
 ready(document);
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 keepTimes();
 watchTheme();
 watchCopy();
