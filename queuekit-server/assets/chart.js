@@ -103,7 +103,7 @@ function options(host, data, isMs) {
   return {
     width: host.clientWidth,
     height: HEIGHT,
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0],
     cursor: { y: false, points: { show: isMs, size: 7 }, drag: { x: false, y: false } },
     legend: { show: false },
     scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.08, isMs ? 10 : 4)] } },

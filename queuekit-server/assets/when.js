@@ -1,9 +1,9 @@
 // Times: relative in the text, absolute and in the viewer's zone on hover.
 
-const page = document.getElementById("live");
 /** How far this machine's clock is ahead of the server's. */
 const ahead = (() => {
-  const apart = page ? Date.now() - Date.parse(page.dataset.at) : 0;
+  const { now } = document.body.dataset;
+  const apart = now ? Date.now() - Date.parse(now) : 0;
   return Math.abs(apart) > 5000 ? apart : 0;
 })();
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });

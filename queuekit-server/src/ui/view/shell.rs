@@ -21,6 +21,8 @@ pub(crate) struct Shell {
     /// Token of the forms.
     pub(crate) csrf: String,
     pub(crate) version: String,
+    /// The server's time in RFC 3339, by which scripts correct the clock of the viewer.
+    pub(crate) now: String,
     /// When the figures of the page were read.
     pub(crate) as_of: When,
     pub(crate) away: Away,
