@@ -121,6 +121,7 @@ function draw(host) {
   const data = JSON.parse(text);
   const isMs = host.dataset.kind === "ms";
   drawn.get(host)?.plot.destroy();
+  host.replaceChildren();
   const values = [data.t, ...(isMs ? data.s.map(({ v }) => v) : stacked(data.s))];
   const plot = new window.uPlot(options(host, data, isMs), values, host);
   plot.root.setAttribute("aria-hidden", "true");

@@ -35,7 +35,13 @@ const ACTS = {
   p: () => document.getElementById("live-toggle")?.click(),
 };
 
+/** Menus close when something else is wanted. */
+function closeMenus(but) {
+  for (const menu of document.querySelectorAll("details.pop[open]")) if (!menu.contains(but)) menu.open = false;
+}
+
 export function watchKeys() {
+  document.addEventListener("click", (event) => closeMenus(event.target));
   for (const it of document.querySelectorAll("[data-palette]")) it.addEventListener("click", openPalette);
   const field = document.querySelector(".filter input[data-filter]");
   field?.addEventListener("keydown", (event) => {
@@ -49,6 +55,7 @@ export function watchKeys() {
       openPalette();
       return;
     }
+    if (event.key === "Escape") closeMenus(null);
     if (event.metaKey || event.ctrlKey || event.altKey) return;
     if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog, [contenteditable]")) return;
     if (Date.now() - chord < WAIT_MS) {

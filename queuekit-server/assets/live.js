@@ -31,7 +31,7 @@ function show(word) {
 }
 
 function fresh(at) {
-  const time = document.querySelector("#live-age time");
+  const time = document.getElementById("live-age");
   if (time) time.dateTime = at ?? new Date(now()).toISOString();
 }
 

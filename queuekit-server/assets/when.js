@@ -16,7 +16,7 @@ export function span(ms) {
     const rest = Math.floor((ms % large) / small);
     return `${Math.floor(ms / large)}${unit}${rest ? ` ${rest}${smaller}` : ""}`;
   };
-  if (ms === 0) return "0s";
+  if (ms === 0) return "0";
   if (ms < 1000) return `${Math.floor(ms)}ms`;
   if (ms < 60e3) return ms < 10e3 ? `${Math.floor(ms / 100) / 10}s` : `${Math.floor(ms / 1000)}s`;
   if (ms < 3600e3) return two(60e3, "m", 1000, "s");
@@ -32,6 +32,7 @@ function coarse(ms) {
 
 function relative(at) {
   const age = now() - at;
+  if (Math.abs(age) < 1000) return "now";
   const told = span(coarse(Math.abs(age)));
   return age < 0 ? `in ${told}` : `${told} ago`;
 }

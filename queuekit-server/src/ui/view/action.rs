@@ -93,3 +93,26 @@ impl Action {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_impossible_cannot_be_sent() {
+        let action = Action::new("retry", "/ui/x".to_owned(), "token", "Retry");
+        assert!(action.to_string().contains("<form"), "{action}");
+        let action = action.impossible("It runs.");
+        let html = action.to_string();
+        assert!(!html.contains("<form") && html.contains("disabled"), "{html}");
+        assert!(html.contains("It runs."), "{html}");
+    }
+
+    #[test]
+    fn what_cannot_be_undone_asks_first() {
+        let action = Action::new("del", "/ui/x".to_owned(), "token", "Delete");
+        let html = action.confirm("Delete <this>?", "It is gone.").to_string();
+        assert!(html.contains("popovertarget=\"del-ask\""), "{html}");
+        assert!(html.contains("Delete &#60;this&#62;?"), "{html}");
+    }
+}

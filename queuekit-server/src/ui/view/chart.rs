@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use askama::Template;
 
-use super::{Ms, When, parts};
+use super::{Ms, Shape, When, parts, plot};
 
 /// A chart over time.
 #[derive(Clone, Debug, Template)]
@@ -91,6 +91,11 @@ impl Chart {
             "d": deploys.collect::<Vec<_>>(),
         })
         .to_string()
+    }
+
+    /// What is seen until a script draws.
+    pub(crate) fn shapes(&self) -> Vec<Shape> {
+        plot::shapes(self)
     }
 
     /// The latest rows first, at most sixty.

@@ -100,3 +100,22 @@ impl Health {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_has_groups_of_three_digits() {
+        assert_eq!(Count::exact(0).to_string(), "0");
+        assert_eq!(Count::exact(999).to_string(), "999");
+        assert_eq!(Count::exact(1_204).to_string(), "1,204");
+        assert_eq!(Count::about(1_204_441).to_string(), "~1,204,441");
+        assert_eq!(Count::about(1_766_278).brief(), "~1.77M");
+        assert_eq!((Count::exact(1).jobs(), Count::exact(2).jobs()), jobs("1 job", "2 jobs"));
+    }
+
+    fn jobs(one: &str, two: &str) -> (String, String) {
+        (one.to_owned(), two.to_owned())
+    }
+}

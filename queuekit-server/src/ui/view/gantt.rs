@@ -50,7 +50,7 @@ impl Gantt {
         let mut x = 0;
         let place = |stretch| {
             let Stretch { ms, .. }: &Stretch = stretch;
-            let share = u128::from(*ms) * u128::from(free) / u128::from(total);
+            let share = u128::from(*ms) * u128::from(free) / total;
             let width = LEAST + u64::try_from(share).unwrap_or(free);
             let placed = Placed { stretch, x, width: width - 2 };
             x += width;
@@ -59,13 +59,29 @@ impl Gantt {
         self.parts.iter().map(place).collect()
     }
 
-    fn total(&self) -> u64 {
-        self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.ms))
+    fn total(&self) -> u128 {
+        self.parts.iter().map(|part| u128::from(part.ms)).sum()
     }
 
     /// `waited 4ms, attempt 1 ran 2.1s, ..`
     pub(crate) fn label(&self) -> String {
         let part = |part: &Stretch| format!("{} {}", part.name, Ms(part.ms));
         self.parts.iter().map(part).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_and_endless_parts_stay_within_the_bar() {
+        let part = |ms| Stretch { class: "waited", name: "waited".to_owned(), ms };
+        let gantt = Gantt { parts: [0, 1, u64::MAX, 5, u64::MAX].map(part).to_vec() };
+        let placed = gantt.placed();
+        assert!(placed.iter().all(|part| part.width >= LEAST - 2));
+        assert!(placed.windows(2).all(|two| two[0].x + two[0].width < two[1].x));
+        let last = placed.last().unwrap();
+        assert!(last.x + last.width <= WIDTH, "{} {}", last.x, last.width);
     }
 }

@@ -105,3 +105,15 @@ pub(crate) struct Selected {
     /// Where `Cancel` leads, with the prefix.
     pub(crate) back: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_cut_between_letters() {
+        assert_eq!(short_id("01a2024a-5d2c-726d-beb8-5518b46a37a8"), "01a2024a…37a8");
+        assert_eq!(short_id("äöüäöüäöüäöüäöüäöü"), "äöüäöüäö…üäöü");
+        assert_eq!(short_id("short"), "short");
+    }
+}

@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Action, Chart, Count, Health, Mark, Ms, RangeLink, Shell, WorkerTable, When, parts};
+use super::{Action, Chart, Count, Health, Mark, Ms, RangeLink, Shell, When, WorkerTable, parts};
 
 /// The page `/ui/queues/NAME`.
 #[derive(Clone, Debug, Template)]
@@ -116,11 +116,11 @@ impl StateBar {
     /// The parts that are not empty. Each is wide enough to be seen.
     pub(crate) fn slices(&self) -> Vec<Slice<'_>> {
         let parts: Vec<&StatePart> = self.parts.iter().filter(|p| !p.count.is_zero()).collect();
-        let total = parts.iter().map(|part| part.count.value).sum::<u64>().max(1);
+        let total = parts.iter().map(|part| u128::from(part.count.value)).sum::<u128>().max(1);
         let free = 1000 - parts.len() as u64 * 12;
         let mut x = 0;
         let slice = |part: &'_ &'_ StatePart| {
-            let share = u128::from(part.count.value) * u128::from(free) / u128::from(total);
+            let share = u128::from(part.count.value) * u128::from(free) / total;
             let width = 12 + u64::try_from(share).unwrap_or(free);
             x += width;
             (x - width, width - 3)

@@ -48,3 +48,18 @@ impl Sparkline {
         format!("{}L{WIDTH},{HEIGHT}L0,{HEIGHT}Z", self.line())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_stays_inside_its_box() {
+        let of = |values: &[u64]| Sparkline { values: values.to_vec(), label: String::new() };
+        assert_eq!(of(&[0, 5, 10]).line(), "M0.0,22.5L48.0,12.0L96.0,1.5");
+        assert_eq!(of(&[]).line(), "");
+        assert_eq!(of(&[7]).line(), "M0.0,1.5");
+        assert!(of(&[0, 0]).is_flat() && !of(&[0, 1]).is_flat());
+        assert!(!of(&[u64::MAX, 1]).line().contains("NaN"));
+    }
+}

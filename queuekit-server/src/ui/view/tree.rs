@@ -115,3 +115,37 @@ impl<'de> Visitor<'de> for Items {
         Ok(items)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stay_as_they_are_written() {
+        let tree = Tree::of(r#"{"id": 90071992547409931234, "sum": 1284.50}"#).unwrap();
+        let texts: Vec<&str> = tree.children.iter().map(|node| node.text.as_str()).collect();
+        assert_eq!(texts, ["90071992547409931234", "1284.50"]);
+    }
+
+    #[test]
+    fn two_hundred_values_are_shown_and_the_rest_counted() {
+        let json = format!("[{}0]", "0,".repeat(999));
+        let tree = Tree::of(&json).unwrap();
+        assert_eq!((tree.children.len(), tree.more), (MOST_NODES - 1, 1000 - MOST_NODES + 1));
+        assert_eq!(tree.size(), "1000 items");
+    }
+
+    #[test]
+    fn deep_values_are_shown_as_text() {
+        let json = "[".repeat(100) + &"]".repeat(100);
+        let html = Tree::of(&json).unwrap().to_string();
+        assert_eq!(html.matches("<details").count(), DEEPEST);
+        assert!(Tree::of("{").is_none());
+    }
+
+    #[test]
+    fn names_and_texts_are_escaped() {
+        let html = Tree::of(r#"{"<b>": "<script>alert(1)</script>"}"#).unwrap().to_string();
+        assert!(!html.contains("<b>") && !html.contains("<script>"), "{html}");
+    }
+}
