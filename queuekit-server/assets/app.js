@@ -1,11 +1,37 @@
 // What a page does beyond HTML. Without it, every page still reads and acts.
-import { watchTheme } from "./colours.js";
 import { drawCharts } from "./chart.js";
 import { watchCopy } from "./copy.js";
 import { watchKeys } from "./keys.js";
 import { goLive } from "./live.js";
 import { watchSelection } from "./select.js";
 import { keepTimes, tellTimes } from "./when.js";
+
+const KEY = "queuekit-theme";
+
+/** Light, dark, or as the system has it. */
+function watchTheme() {
+  const buttons = [...document.querySelectorAll("[data-theme-to]")];
+  const show = () => {
+    const now = document.documentElement.dataset.theme ?? "system";
+    for (const it of buttons) it.setAttribute("aria-pressed", String(it.dataset.themeTo === now));
+  };
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      const to = button.dataset.themeTo;
+      if (to === "system") delete document.documentElement.dataset.theme;
+      else document.documentElement.dataset.theme = to;
+      try {
+        localStorage.setItem(KEY, to);
+      } catch {
+        // The choice holds for this page.
+      }
+      show();
+      drawCharts(document, true);
+    });
+  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawCharts(document, true));
+  show();
+}
 
 /** Readies a part of the page: after load, and after each change of it. */
 function ready(part) {

@@ -1,7 +1,6 @@
 // Keeps the page as the store is: each message is a part of the page, morphed in where it was.
 import { now } from "./when.js";
 
-const KEPT = ["open", "hidden", "aria-pressed"];
 const body = document.body;
 const state = { stream: null, paused: false };
 
@@ -16,7 +15,7 @@ function morph(old, html) {
         if (to.dataset?.chart) from.dataset.chart = to.dataset.chart;
         return false;
       },
-      beforeAttributeUpdated: (name) => !KEPT.includes(name),
+      beforeAttributeUpdated: (name) => name !== "open",
     },
   });
 }

@@ -20,7 +20,6 @@ pub(crate) struct Errors {
 /// Errors of one queue that look alike.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupRow {
-    pub(crate) id: String,
     pub(crate) queue: String,
     pub(crate) kind: String,
     pub(crate) signature: String,

@@ -147,6 +147,6 @@ impl Setting {
 impl QueueHead {
     /// The share of slots in use, in percent.
     pub(crate) fn utilisation(&self) -> u64 {
-        self.in_use * 100 / self.slots.max(1)
+        (self.in_use.saturating_mul(100) / self.slots.max(1)).min(100)
     }
 }
