@@ -31,7 +31,8 @@ function show(word) {
 
 function fresh(at) {
   const time = document.getElementById("live-age");
-  if (time) time.dateTime = at ?? new Date(now()).toISOString();
+  // Never in the future, however the clocks are.
+  if (time) time.dateTime = Date.parse(at) <= now() ? at : new Date(now()).toISOString();
 }
 
 /** Says what is new among what needs attention, and nothing else. */
