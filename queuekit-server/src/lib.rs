@@ -25,6 +25,7 @@ mod api;
 mod cli;
 mod config;
 mod error;
+mod grammar;
 mod handlers;
 mod listen;
 mod loopback;
@@ -32,6 +33,7 @@ mod monitor;
 mod peer_network;
 mod server_connector;
 mod tls_client;
+mod ui;
 mod web;
 mod wire;
 

@@ -26,6 +26,8 @@ pub(crate) struct App(Arc<Shared>);
 
 /// For how long it is believed that the store is ready, or not.
 const FRESH: Duration = Duration::from_millis(900);
+/// For how long figures are kept fresh after the last look at them.
+const SEEN_FOR: Duration = Duration::from_secs(2);
 /// How long the store may take to answer a health check.
 const READY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -93,6 +95,15 @@ impl App {
         Ok(self.0.figures.get().await?)
     }
 
+    /// The same for a viewer, who may leave at any moment: the store is asked for only a moment
+    /// longer.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) async fn figures_for_now(&self) -> queuekit::Result<Arc<Figures>> {
+        self.0.figures.get_for(SEEN_FOR).await
+    }
+
     /// Why the store accepts no writes, if it does not, as it was at most a second ago. However
     /// many clients ask, the store is asked once at a time.
     pub(crate) async fn why_not_ready(&self) -> Option<&'static str> {
@@ -127,6 +138,15 @@ impl App {
         self.store().list_jobs(&filter).await.map(drop)
     }
 
+    /// How long a body may take to arrive.
+    pub(crate) fn body_timeout(&self) -> Duration {
+        self.0.limits.now().body_timeout
+    }
+
+    pub(crate) fn body_reader(&self) -> &BodyReader {
+        &self.0.body_reader
+    }
+
     pub(super) fn limits(&self) -> &LiveLimits {
         &self.0.limits
     }
@@ -140,7 +160,7 @@ impl App {
         &self.0.worker_limit
     }
 
-    pub(super) fn keys(&self) -> &Keys {
+    pub(crate) fn keys(&self) -> &Keys {
         &self.0.keys
     }
 
@@ -201,7 +221,7 @@ impl App {
     }
 
     /// No memory yet: it may grow.
-    pub(super) fn no_budget(&self, caller: &Caller) -> RequestBudget {
+    pub(crate) fn no_budget(&self, caller: &Caller) -> RequestBudget {
         self.0.body_reader.budget(caller)
     }
 

@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PAUSES: u32 = 9;
 /// The time that a reading may take before those who ask wait for it.
 const GRACE: Duration = Duration::from_secs(1);
-/// Readings continue for this long after the last request. Scrapes come more often.
+/// Readings continue for this long after the last scrape. Scrapes come more often.
 const ASKED_FOR: Duration = Duration::from_secs(150);
 /// How long the store may take to answer: scrapers wait 10 s.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -62,8 +62,8 @@ struct Shared {
 
 #[derive(Default)]
 struct Asked {
-    /// The time of the last request.
-    at: Option<Instant>,
+    /// Until when readings continue.
+    until: Option<Instant>,
     /// A task reads.
     is_read: bool,
 }
@@ -83,8 +83,13 @@ impl FiguresCache {
     /// # Errors
     /// Those of the store; `Unavailable` if it does not answer in time.
     pub(super) async fn get(&self) -> Result<Arc<Figures>> {
+        self.get_for(ASKED_FOR).await
+    }
+
+    /// The same; readings continue for this long.
+    pub(super) async fn get_for(&self, time: Duration) -> Result<Arc<Figures>> {
         let mut readings = self.0.latest.subscribe();
-        self.keep_reading();
+        self.keep_reading(time);
         loop {
             let latest = readings.borrow_and_update().clone();
             if let Some(reading) = latest.filter(|reading| Instant::now() < reading.fresh_until) {
@@ -100,9 +105,9 @@ impl FiguresCache {
         }
     }
 
-    fn keep_reading(&self) {
+    fn keep_reading(&self, time: Duration) {
         let mut asked = self.0.asked();
-        asked.at = Some(Instant::now());
+        asked.until = asked.until.max(Some(Instant::now() + time));
         if !std::mem::replace(&mut asked.is_read, true) {
             tokio::spawn(keep_reading(Arc::clone(&self.0)));
         }
@@ -117,7 +122,7 @@ impl Shared {
     /// Whether anybody still asks; if not, the next who does starts another task.
     fn is_asked(&self) -> bool {
         let mut asked = self.asked();
-        asked.is_read = asked.at.is_some_and(|at| at.elapsed() < ASKED_FOR);
+        asked.is_read = asked.until.is_some_and(|until| Instant::now() < until);
         asked.is_read
     }
 

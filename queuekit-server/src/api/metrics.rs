@@ -50,7 +50,7 @@ pub(super) async fn metrics(State(app): State<App>, caller: Caller) -> Result<Re
 }
 
 /// The middleware that counts requests, by the pattern of their route.
-pub(super) async fn observe(request: Request, next: Next) -> Response {
+pub(crate) async fn observe(request: Request, next: Next) -> Response {
     let started = Instant::now();
     // Any other word would be a series that is kept forever.
     let method = method_name(request.method());

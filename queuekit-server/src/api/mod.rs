@@ -26,7 +26,7 @@ mod store_call;
 mod stream;
 mod subscriptions;
 #[cfg(test)]
-mod test_app;
+pub(crate) mod test_app;
 mod trace_context;
 mod unknown_params;
 mod work;
@@ -43,8 +43,11 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
-use app::App;
 use unknown_params::KnownParams;
+
+pub(crate) use app::App;
+pub(crate) use figures::Figures;
+pub(crate) use metrics::observe;
 
 use crate::monitor::exporter;
 use crate::web::keys::Keys;
@@ -52,13 +55,20 @@ use crate::web::limits::LiveLimits;
 use crate::web::middleware::{Middleware, handle};
 use crate::web::{Caller, HttpLimits, HttpOptions, Problem, ProblemBody, RouteKind, RouteKinds};
 
-/// Everything that is answered, behind the middleware.
+/// The routes behind the middleware, and what the dashboard shares with them.
+pub(crate) struct Served {
+    pub(crate) routes: Router,
+    pub(crate) app: App,
+    pub(crate) middleware: Arc<Middleware>,
+}
+
+/// All routes of the API, behind the middleware.
 pub(crate) fn routes(
     client: Client,
     options: &HttpOptions,
     limits: Arc<LiveLimits>,
     stopping: CancellationToken,
-) -> Router {
+) -> Served {
     let app = App::new(client, options.keys.clone(), Arc::clone(&limits), stopping);
     exporter::install();
     let Routes { router, mut kinds } = described();
@@ -67,10 +77,10 @@ pub(crate) fn routes(
     for path in docs::PATHS {
         kinds.set(path, RouteKind::Published);
     }
-    let shared = Arc::new(Middleware::new(options, limits, kinds));
+    let gate = Arc::new(Middleware::new(options, limits, kinds));
     let queries = Arc::new(KnownParams::of(&api));
     let pages = docs::Pages::of(&api);
-    router
+    let routes = router
         .merge(docs::router(pages))
         .fallback(async || {
             let detail = "this route does not exist; /docs lists all routes";
@@ -81,17 +91,23 @@ pub(crate) fn routes(
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
         })
         .layer(middleware::from_fn_with_state(queries, unknown_params::check))
-        .layer(middleware::from_fn_with_state(shared, handle))
+        .layer(middleware::from_fn_with_state(Arc::clone(&gate), handle))
         .layer(middleware::from_fn(metrics::observe))
-        .with_state(app)
+        .with_state(app.clone());
+    Served { routes, app, middleware: gate }
 }
 
 /// The same routes for the process itself, which may do everything: its calls pass no middleware.
 pub(crate) fn own_routes(client: Client) -> Router {
     let limits = LiveLimits::new(&HttpLimits::default());
     let app = App::new(client, Keys::default(), limits, CancellationToken::new());
+    inner_routes(app).layer(Extension(Caller::operator()))
+}
+
+/// The routes without the middleware: who calls them has to add the [`Caller`] to the request.
+pub(crate) fn inner_routes(app: App) -> Router {
     let (router, _) = described().router.split_for_parts();
-    router.layer(Extension(Caller::operator())).with_state(app)
+    router.with_state(app)
 }
 
 #[derive(OpenApi)]

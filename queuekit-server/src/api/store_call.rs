@@ -160,7 +160,7 @@ mod tests {
         let limits = LiveLimits::new(&options.limits);
         let client = Client::new(MemoryStore::new());
         let stopping = CancellationToken::new();
-        (routes(client, &options, Arc::clone(&limits), stopping), limits, secrets)
+        (routes(client, &options, Arc::clone(&limits), stopping).routes, limits, secrets)
     }
 
     /// Guard of each route: a call takes its place.

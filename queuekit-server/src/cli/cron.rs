@@ -16,13 +16,14 @@ use super::api::Api;
 use super::bulk::confirm;
 use super::cells::or_dash;
 use super::context::{Access, Context};
-use super::duration::{Instant, Span, millis};
 use super::exit::Exit;
 use super::format::{ago, brief, span};
 use super::one_of_flag::one_of;
 use super::output::Output;
 use super::payload;
 use super::table::{Cell, Table};
+use crate::grammar::{Instant, Span};
+use crate::wire::millis;
 use crate::wire::{NewJobBody, NewScheduleBody, NextRunsBody, ScheduleBody, ScheduleRunBody, Time};
 
 const LETTERS: usize = 50;

@@ -13,10 +13,10 @@ use super::api::Api;
 use super::bulk::{Bulk, BulkFlags};
 use super::context::{Access, Context};
 use super::exit::Exit;
-use super::filter;
 use super::output::Output;
 use super::{job, queue};
 use crate::error::Usage;
+use crate::grammar::filter;
 use crate::wire::FilterBody;
 
 /// Show, retry and purge dead-letter queues

@@ -17,12 +17,12 @@ use tracing::Instrument;
 use super::api::Api;
 use super::bulk::progress;
 use super::context::{Access, Context};
-use super::duration::{Instant, Span};
 use super::exit::Exit;
 use super::format::span;
 use super::output::{Output, remark};
 use super::payload;
 use super::retry::Retry;
+use crate::grammar::{Instant, Span};
 use crate::monitor::traces;
 use crate::wire::{EnqueueOutcomesBody, NewJobBody, NewJobsBody};
 

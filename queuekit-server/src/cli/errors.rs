@@ -14,12 +14,12 @@ use serde_json::value::RawValue;
 use super::api::{Api, Refused};
 use super::bulk::{Bulk, BulkFlags, jobs};
 use super::context::{Access, Context};
-use super::duration::Span;
 use super::exit::Exit;
 use super::format::{ago, brief, on_a_line, printable};
 use super::job;
 use super::output::{Output, remark};
 use super::table::{Cell, Table};
+use crate::grammar::Span;
 use crate::wire::{ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery, FilterBody};
 
 /// Letters of a signature in the list.

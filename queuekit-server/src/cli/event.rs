@@ -14,15 +14,15 @@ use tracing::Instrument;
 use super::api::Api;
 use super::cells::or_dash;
 use super::context::{Access, Context};
-use super::duration::{Since, Span, millis};
 use super::event_retention::Retention;
 use super::exit::Exit;
 use super::format::{ago, brief};
 use super::output::{Output, remark};
 use super::payload;
 use super::table::{Cell, Table};
+use crate::grammar::{Since, Span};
 use crate::monitor::traces;
-use crate::wire::{EventQuery, EventsBody, NewEventBody, Time};
+use crate::wire::{EventQuery, EventsBody, NewEventBody, Time, millis};
 
 const LETTERS: usize = 60;
 const PAGE: usize = 500;

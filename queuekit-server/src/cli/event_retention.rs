@@ -7,10 +7,11 @@ use axum::http::Method;
 use clap::Args;
 
 use super::api::Api;
-use super::duration::{Span, millis};
 use super::format::span;
 use super::output::Output;
+use crate::grammar::Span;
 use crate::wire::RetentionBody;
+use crate::wire::millis;
 
 const PATH: &str = "/v1/events/retention";
 

@@ -12,10 +12,10 @@ use queuekit::store::{Clock, Kind, SystemClock};
 
 use super::api::Api;
 use super::cells::or_dash;
-use super::duration::Span;
 use super::format::span;
 use super::output::Output;
 use super::table::{Cell, Table};
+use crate::grammar::Span;
 use crate::wire::{HistoryBody, HistoryParams, Time, TotalsRowBody};
 
 /// How far back, and of what.

@@ -8,10 +8,10 @@ use queuekit::store::{Clock, SystemClock};
 use serde::Serialize;
 
 use super::context::Context;
-use super::duration::Instant;
 use super::exit::Exit;
 use super::output::remark;
 use crate::error::Usage;
+use crate::grammar::Instant;
 use crate::web::glob::Glob;
 use crate::web::keys::{KeyEntry, NewKey, Scope};
 

@@ -50,7 +50,7 @@ impl Serve {
         let settings = settings.transpose()?;
         let client = context.connect().await?;
         let (stop, hangups) = (Stop::listen()?, Hangups::listen()?);
-        let server = Server::bind(client.clone(), options).await?;
+        let server = Server::bind(client.clone(), &context.address(), options).await?;
         reload::on_hangup(hangups, server.reloader(), self.http, &context.sources);
         let worker = match settings {
             Some(settings) => Some(work::worker(client.clone(), settings).start().await?),

@@ -13,12 +13,13 @@ use super::api::Api;
 use super::bulk::{confirm, progress};
 use super::cells::or_dash;
 use super::context::{Access, Context};
-use super::duration::{Since, Span, millis};
 use super::event;
 use super::exit::Exit;
 use super::format::span;
 use super::output::Output;
 use super::table::{Cell, Table};
+use crate::grammar::{Since, Span};
+use crate::wire::millis;
 use crate::wire::{
     NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody, SubscriptionsBody, Time,
 };

@@ -12,8 +12,9 @@ use crate::error::Usage;
 pub(crate) const FILE: &str = ".env";
 
 /// Variables whose values are secret as a whole.
-const SECRETS: [&str; 5] = [
+const SECRETS: [&str; 6] = [
     "QUEUEKIT_API_KEY",
+    "QUEUEKIT_SESSION_SECRET",
     "QUEUEKIT_WEBHOOK_SECRET",
     "SMTP_PASSWORD",
     "GMAIL_APP_PASSWORD",

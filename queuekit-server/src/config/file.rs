@@ -11,6 +11,7 @@ use queuekit::QueueName;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::dashboard::DashboardEntry;
 use super::handlers::HandlersEntry;
 use super::listen::{Host, Listen};
 use super::nearest;
@@ -37,6 +38,7 @@ pub(crate) struct FileSettings {
     #[serde(deserialize_with = "queues")]
     pub(crate) queues: Vec<QueueName>,
     pub(crate) handlers: HandlersEntry,
+    pub(crate) dashboard: DashboardEntry,
     pub(crate) keys: Vec<KeyEntry>,
 }
 
@@ -73,7 +75,9 @@ impl FileSettings {
     /// Whether the file holds a secret. The digest of a key is none: the key has 256 random bits.
     pub(crate) fn holds_secret(&self) -> bool {
         let has_password = |url: &String| *url != queuekit::redacted(url);
-        self.url.as_ref().is_some_and(has_password) || self.handlers.holds_secret()
+        self.url.as_ref().is_some_and(has_password)
+            || self.handlers.holds_secret()
+            || self.dashboard.holds_secret()
     }
 
     /// # Errors

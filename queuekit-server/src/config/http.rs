@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 
+use super::dashboard::DashboardFlags;
 use super::listen::{Host, Listen};
 use super::{Sources, weak_key};
 use crate::error::Usage;
@@ -35,6 +36,8 @@ pub(crate) struct HttpFlags {
     /// Log each request: method, route, status, time, bytes, key and address, but no contents
     #[arg(long)]
     access_log: bool,
+    #[command(flatten)]
+    dashboard: DashboardFlags,
 }
 
 impl HttpFlags {
@@ -66,8 +69,18 @@ impl HttpFlags {
         let limits = file.limits.limits()?;
         let access_log = self.access_log || file.access_log;
         let proxies = file.proxies.clone();
-        let options =
-            HttpOptions { listen, keys, insecure_no_auth, hosts, proxies, tls, limits, access_log };
+        let dashboard = self.dashboard.resolve(&file.dashboard, environment, tls.is_some())?;
+        let options = HttpOptions {
+            listen,
+            keys,
+            insecure_no_auth,
+            hosts,
+            proxies,
+            tls,
+            limits,
+            access_log,
+            dashboard,
+        };
         if options.is_open_to_others() {
             return Err(open_to_all(listen));
         }

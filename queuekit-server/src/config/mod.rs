@@ -2,6 +2,7 @@
 //! default. Each group of settings has a file with its flags and how they are resolved.
 
 mod announce;
+mod dashboard;
 mod did_you_mean;
 mod environment;
 mod file;
@@ -13,6 +14,7 @@ mod plain_text;
 mod secret;
 mod sources;
 mod store;
+mod switch;
 mod weak_key;
 mod work;
 

@@ -40,6 +40,11 @@ impl StoreAddress {
         self.migrates("on")
     }
 
+    /// Which store it is, such as `postgres`.
+    pub(crate) fn scheme(&self) -> &str {
+        self.0.split(':').next().unwrap_or_default()
+    }
+
     pub(crate) fn is_sqlite(&self) -> bool {
         self.0.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("sqlite:"))
     }

@@ -1,16 +1,16 @@
 //! Settings of a worker: its queues, concurrency, leases and handlers.
 
 use std::num::NonZeroUsize;
-use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use queuekit::QueueName;
 use queuekit::store::LeaseTtl;
 
 use super::Sources;
 use super::handlers::handlers;
+use super::switch::Switch;
 use crate::error::Usage;
 use crate::handlers::Handler;
 
@@ -30,22 +30,6 @@ pub(crate) struct WorkFlags {
     /// [env: QUEUEKIT_QUIET] [default: off]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     quiet: Option<Switch>,
-}
-
-/// Whether something is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Switch {
-    On,
-    Off,
-}
-
-impl FromStr for Switch {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
-        // The words are those of the flag.
-        <Self as ValueEnum>::from_str(text, false).map_err(|_| "it must be on or off")
-    }
 }
 
 /// The resolved settings.

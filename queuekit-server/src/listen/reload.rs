@@ -57,6 +57,7 @@ fn fixed(old: &HttpOptions, new: &HttpOptions) -> Vec<&'static str> {
         ("hosts", old.hosts != new.hosts),
         ("proxies", old.proxies != new.proxies),
         ("access_log", old.access_log != new.access_log),
+        ("dashboard", old.dashboard != new.dashboard),
     ];
     each.into_iter().filter(|(_, is_other)| *is_other).map(|(name, _)| name).collect()
 }

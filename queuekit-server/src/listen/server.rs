@@ -22,11 +22,12 @@ use super::discard_body::{Drains, discard_body};
 use super::disconnect::DetectDisconnect;
 use super::reload::Reloader;
 use super::tls::Tls;
-use crate::api;
+use crate::config::StoreAddress;
 use crate::web::HttpOptions;
 use crate::web::auth::Peer;
 use crate::web::limits::LiveLimits;
 use crate::web::middleware::OnAdmit;
+use crate::{api, ui};
 
 /// Largest head of a request.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -59,7 +60,11 @@ impl Server {
     /// # Errors
     /// If the address is in use, if other machines can reach it and no key is set, or if the
     /// certificate cannot be read.
-    pub(crate) async fn bind(client: Client, options: HttpOptions) -> anyhow::Result<Self> {
+    pub(crate) async fn bind(
+        client: Client,
+        store: &StoreAddress,
+        options: HttpOptions,
+    ) -> anyhow::Result<Self> {
         refuse_unauthenticated_exposure(&options)?;
         #[cfg(unix)]
         super::fd_limit::raise(options.limits.connections);
@@ -71,7 +76,13 @@ impl Server {
         let stopping = CancellationToken::new();
         let limits = LiveLimits::new(&options.limits);
         let connections = Connections::new(Arc::clone(&limits), options.proxies.clone());
-        let routes = api::routes(client, &options, Arc::clone(&limits), stopping.clone());
+        let served = api::routes(client, &options, Arc::clone(&limits), stopping.clone());
+        let routes = match &options.dashboard {
+            Some(dashboard) => {
+                served.routes.clone().merge(ui::routes(&served, store.scheme(), dashboard)?)
+            }
+            None => served.routes,
+        };
         let drains = Drains::default();
         Ok(Self { listener, address, tls, options, routes, limits, connections, drains, stopping })
     }

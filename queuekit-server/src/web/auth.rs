@@ -11,6 +11,7 @@ use axum::http::request::Parts;
 use queuekit::jobs::Kind;
 use queuekit::{Job, QueueName};
 
+use super::glob::Glob;
 use super::keys::{Key, KeyEntry, Keys, Scope, now};
 use super::operator;
 use super::problem::Problem;
@@ -35,6 +36,16 @@ impl Caller {
         Self { key: None, peer: None }
     }
 
+    /// The holder of this key.
+    pub(crate) fn holder(key: Arc<Key>, peer: Option<Peer>) -> Self {
+        Self { key: Some(key), peer }
+    }
+
+    /// Anybody, who may do everything: on a server without keys, or before the check of keys.
+    pub(crate) fn anybody(peer: Option<Peer>) -> Self {
+        Self { key: None, peer }
+    }
+
     /// The sender of this request.
     ///
     /// # Errors
@@ -42,10 +53,10 @@ impl Caller {
     pub(crate) fn of(keys: &Keys, is_open: bool, parts: &Parts) -> Result<Self, Problem> {
         let peer = parts.extensions.get().copied();
         if is_open {
-            return Ok(Self { key: None, peer });
+            return Ok(Self::anybody(peer));
         }
         let found = sent_key(parts).and_then(|key| keys.find(key, now()));
-        found.map(|key| Self { key: Some(key), peer }).ok_or_else(|| {
+        found.map(|key| Self::holder(key, peer)).ok_or_else(|| {
             let detail = "send a key of this server as `Authorization: Bearer qk_..`; \
                           `queuekit key new` creates one";
             Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
@@ -214,6 +225,13 @@ impl Caller {
     /// Whether the key is restricted to some kinds.
     pub(crate) fn is_bound_to_kinds(&self) -> bool {
         self.entry().is_some_and(|key| !key.kinds.is_empty())
+    }
+
+    /// The patterns of queues and of kinds that the key is restricted to.
+    pub(crate) fn globs(&self) -> (Vec<String>, Vec<String>) {
+        let texts = |globs: &[Glob]| globs.iter().cloned().map(String::from).collect();
+        let entry = self.entry();
+        entry.map(|key| (texts(&key.queues), texts(&key.kinds))).unwrap_or_default()
     }
 
     /// The id of its key, if it has one.

@@ -8,6 +8,7 @@ use super::problem::Problem;
 
 /// A content type that no form and no simple request of a web page can have.
 const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
 /// The same for CloudEvents, which only one route accepts.
 const CLOUD_EVENTS: [&str; 2] =
     ["application/cloudevents+json", "application/cloudevents-batch+json"];
@@ -21,6 +22,15 @@ pub(crate) fn need_json(headers: &HeaderMap) -> Result<(), Problem> {
         return Ok(());
     }
     Err(unsupported())
+}
+
+/// # Errors
+/// 415 if the content type is not that of a form.
+pub(crate) fn need_form(headers: &HeaderMap) -> Result<(), Problem> {
+    match essence(headers).eq_ignore_ascii_case(FORM) {
+        true => Ok(()),
+        false => Err(unsupported_because(&format!("send the header `Content-Type: {FORM}`"))),
+    }
 }
 
 /// # Errors

@@ -40,27 +40,14 @@ impl AllowedHosts {
     /// 403 if a page of another site sent this, or reached this server under another name; 415 if a
     /// form may have sent it.
     pub(crate) fn check(&self, parts: &Parts) -> Result<(), Problem> {
+        self.check_name(parts)?;
         let headers = &parts.headers;
-        // The host may be in the request line too.
-        let of_line = parts.uri.authority().map(|authority| authority.as_str());
-        let host = text(headers, HOST.as_str()).or(of_line).unwrap_or_default();
-        let is_ours = |host: &str| host_name(host).is_some_and(|name| self.names.contains(&name));
-        let is_known = self.any || (is_ours(host) && of_line.is_none_or(is_ours));
-        if !is_known {
-            let detail = "this server has no keys, and the host in `Host` or in the URL is not \
-                          one of its names; use localhost, add the name with --host, or set a key";
-            return Err(Problem::forbidden(detail));
-        }
-        let site = text(headers, "sec-fetch-site");
+        let site = text(headers, SITE);
         if site.is_some_and(|site| !["same-origin", "none"].contains(&site)) {
             return Err(Problem::forbidden("a web page of another site sent this request"));
         }
-        if let Some(origin) = text(headers, ORIGIN.as_str()) {
-            let own = origin.split_once("://").map(|(_, own)| own);
-            if !own.is_some_and(|own| own.eq_ignore_ascii_case(host)) {
-                let detail = "a web page of another origin sent this request";
-                return Err(Problem::forbidden(detail));
-            }
+        if text(headers, ORIGIN.as_str()).is_some_and(|origin| !is_origin_of(origin, parts)) {
+            return Err(Problem::forbidden("a web page of another origin sent this request"));
         }
         // A form sends only POST, with a content type of its own. For all else a browser sends a
         // preflight request first.
@@ -68,10 +55,38 @@ impl AllowedHosts {
         let says = headers.contains_key(CONTENT_TYPE);
         if parts.method == Method::POST || (says && !reads) { need_json(headers) } else { Ok(()) }
     }
+
+    /// # Errors
+    /// 403 if this server was reached under a name that is not its own.
+    pub(crate) fn check_name(&self, parts: &Parts) -> Result<(), Problem> {
+        // The host may be in the request line too.
+        let of_line = parts.uri.authority().map(|authority| authority.as_str());
+        let is_ours = |host: &str| host_name(host).is_some_and(|name| self.names.contains(&name));
+        if self.any || (is_ours(host_of(parts)) && of_line.is_none_or(is_ours)) {
+            return Ok(());
+        }
+        let detail = "this server has no keys, and the host in `Host` or in the URL is not one of \
+                      its names; use localhost, add the name with --host, or set a key";
+        Err(Problem::forbidden(detail))
+    }
+}
+
+/// The header in which browsers say whose page sent a request; no script can set it.
+pub(crate) const SITE: &str = "sec-fetch-site";
+
+/// Whether this `Origin` has the host for which the request is.
+pub(crate) fn is_origin_of(origin: &str, parts: &Parts) -> bool {
+    let own = origin.split_once("://").map(|(_, own)| own);
+    own.is_some_and(|own| own.eq_ignore_ascii_case(host_of(parts)))
+}
+
+fn host_of(parts: &Parts) -> &str {
+    let of_line = parts.uri.authority().map(|authority| authority.as_str());
+    text(&parts.headers, HOST.as_str()).or(of_line).unwrap_or_default()
 }
 
 /// The value of a header; one that is not text counts as present, and matches no name.
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).map(|value| value.to_str().unwrap_or_default())
 }
 

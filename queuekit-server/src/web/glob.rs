@@ -13,6 +13,11 @@ const LONGEST: usize = 128;
 pub(crate) struct Glob(String);
 
 impl Glob {
+    /// Matches every name.
+    pub(crate) fn any() -> Self {
+        Self("*".to_owned())
+    }
+
     /// The text with which every name begins that it matches.
     pub(super) fn prefix(&self) -> &str {
         self.0.split('*').next().unwrap_or_default()

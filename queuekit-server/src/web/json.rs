@@ -15,7 +15,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::HttpLimits;
 use super::auth::Caller;
-use super::content_type::need_json;
+use super::content_type::{need_form, need_json};
 use super::limits::LiveLimits;
 use super::memory_budget::RequestBudget;
 use super::off_the_runtime::off_the_runtime;
@@ -38,6 +38,20 @@ impl BodyReader {
     /// An empty memory budget for an answer to this caller.
     pub(crate) fn budget(&self, caller: &Caller) -> RequestBudget {
         RequestBudget::of(&self.0.memory, caller, false)
+    }
+
+    /// The whole body of a form, and its memory.
+    ///
+    /// # Errors
+    /// As of a body of JSON; 415 if it has another content type.
+    pub(crate) async fn read_form(
+        &self,
+        caller: &Caller,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<(Bytes, RequestBudget), Problem> {
+        need_form(headers)?;
+        self.read(headers, body, self.budget(caller)).await
     }
 
     /// The whole body.

@@ -141,12 +141,21 @@ impl Keys {
     /// the time of an answer reveals nothing about a key.
     pub(crate) fn find(&self, sent: &str, now: Timestamp) -> Option<Arc<Key>> {
         let digest = KeyDigest::of(sent);
+        self.find_by(|entry| entry.sha256.0.ct_eq(&digest.0).into(), now)
+    }
+
+    /// The key that this is true of, unless it has expired. `is_meant` takes constant time.
+    pub(crate) fn find_by(
+        &self,
+        is_meant: impl Fn(&KeyEntry) -> bool,
+        now: Timestamp,
+    ) -> Option<Arc<Key>> {
         let mut found = None;
         let all = self.all();
         // Compares with every key, in constant time, so that the time of the answer tells nothing
         // about the keys.
         for key in &*all {
-            if bool::from(key.entry.sha256.0.ct_eq(&digest.0)) {
+            if is_meant(&key.entry) {
                 found = Some(key);
             }
         }
@@ -215,6 +224,10 @@ impl KeyDigest {
     fn of(secret: &str) -> Self {
         Self(Sha256::digest(secret).into())
     }
+
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
 }
 
 impl NewKey {
@@ -258,6 +271,18 @@ impl TryFrom<String> for KeyDigest {
         let digest = bytes.and_then(|bytes| bytes.try_into().ok());
         let limit = "64 hex digits, as `queuekit key new` prints them";
         digest.map(Self).ok_or_else(|| format!("sha256 must be {limit}"))
+    }
+}
+
+impl Scope {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Enqueue => "enqueue",
+            Self::Work => "work",
+            Self::Manage => "manage",
+            Self::Admin => "admin",
+        }
     }
 }
 

@@ -8,14 +8,14 @@ use std::time::Instant;
 use axum::extract::{Request, State};
 use axum::http::header::{CONNECTION, HOST};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Version};
+use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::Semaphore;
 
 use super::HttpOptions;
 use super::access_log::AccessLogEntry;
-use super::auth::{Caller, sent_key};
+use super::auth::{Caller, Peer, sent_key};
 use super::auth_failures::AuthFailures;
 use super::content_type::refuse_unreadable;
 use super::csrf::AllowedHosts;
@@ -64,9 +64,26 @@ impl Middleware {
         }
     }
 
-    fn admit(&self, parts: &Parts) -> Result<Caller, Problem> {
+    /// Checks what every request says about where it goes.
+    ///
+    /// # Errors
+    /// 400 if it says it twice, or does not say it.
+    pub(crate) fn check_head(&self, parts: &Parts) -> Result<(), Problem> {
         check_single(&parts.headers)?;
-        check_host(parts)?;
+        check_host(parts)
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// The names of a server without keys.
+    pub(crate) fn names(&self) -> &AllowedHosts {
+        &self.names
+    }
+
+    fn admit(&self, parts: &Parts) -> Result<Caller, Problem> {
+        self.check_head(parts)?;
         // Without keys, check where the request came from.
         let is_open = self.keys.is_empty();
         if is_open {
@@ -88,35 +105,52 @@ impl Middleware {
         let caller = match self.admit(&parts) {
             Ok(caller) => caller,
             Err(_) if kind == RouteKind::Published => {
-                let _place = match self.limits.requests.take_shared(1) {
-                    Ok(place) => place,
-                    Err(problem) => return (None, problem.into_response()),
-                };
-                return (None, next.run(Request::from_parts(parts, body)).await);
+                let answer = self.run_published(Request::from_parts(parts, body), next).await;
+                return (None, answer.unwrap_or_else(IntoResponse::into_response));
             }
             Err(problem) => return (None, self.refuse(parts, problem).await),
         };
-        let in_progress = match self.begin(&parts, &caller) {
-            Ok(in_progress) => in_progress,
-            Err(problem) => return (Some(caller), problem.into_response()),
-        };
         parts.extensions.insert(caller.clone());
-        let request = Request::from_parts(parts, body);
+        let answer = self.run(&caller, kind, Request::from_parts(parts, body), next).await;
+        (Some(caller), answer.unwrap_or_else(IntoResponse::into_response))
+    }
+
+    /// Answers a request that anybody may make, if there is a place for it.
+    ///
+    /// # Errors
+    /// 503 if there is none.
+    pub(crate) async fn run_published(
+        &self,
+        request: Request,
+        next: Next,
+    ) -> Result<Response, Problem> {
+        let _place = self.limits.requests.take_shared(1)?;
+        Ok(next.run(request).await)
+    }
+
+    /// Answers a request of this caller, within its shares.
+    ///
+    /// # Errors
+    /// 429 or 503 if there is no place for it.
+    pub(crate) async fn run(
+        &self,
+        caller: &Caller,
+        kind: RouteKind,
+        request: Request,
+        next: Next,
+    ) -> Result<Response, Problem> {
+        let in_progress = self.begin(request.extensions(), caller)?;
         let _place = match kind {
             RouteKind::Waiting => None,
-            _ => match self.limits.requests.take(&caller) {
-                Ok(place) => Some(place),
-                Err(problem) => return (Some(caller), problem.into_response()),
-            },
+            _ => Some(self.limits.requests.take(caller)?),
         };
-        let response = next.run(request).await;
-        (Some(caller), hold_until_sent(response, in_progress))
+        Ok(hold_until_sent(next.run(request).await, in_progress))
     }
 
     /// Keeps the connection of this request open until what is returned is dropped.
-    fn begin(&self, parts: &Parts, caller: &Caller) -> Result<impl Send + use<>, Problem> {
+    fn begin(&self, of: &Extensions, caller: &Caller) -> Result<impl Send + use<>, Problem> {
         let share = self.limits.busy.take_for_key(caller, 1)?;
-        let connection = match parts.extensions.get() {
+        let connection = match of.get() {
             Some(OnAdmit(admitted)) => {
                 Some(admitted().ok_or_else(|| Problem::overloaded("connections"))?)
             }
@@ -132,10 +166,36 @@ impl Middleware {
         if response.status() == StatusCode::UNAUTHORIZED && sent_key(&parts).is_some() {
             let peer = parts.extensions.get().copied();
             drop(parts);
-            if let Ok(_place) = self.waiting.try_acquire() {
-                tokio::time::sleep(self.auth_failures.delay(peer, Instant::now())).await;
-            }
+            self.wait_after_wrong_key(peer).await;
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    /// Waits before a wrong key is answered: the more an address has sent, the longer.
+    pub(crate) async fn wait_after_wrong_key(&self, peer: Option<Peer>) {
+        if let Ok(_place) = self.waiting.try_acquire() {
+            tokio::time::sleep(self.auth_failures.delay(peer, Instant::now())).await;
+        }
+    }
+
+    /// Adds the headers of every answer, and logs it.
+    pub(crate) fn finish(
+        &self,
+        entry: &AccessLogEntry,
+        caller: Option<&Caller>,
+        mut response: Response,
+    ) -> Response {
+        for (name, value) in PRIVATE {
+            response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+        }
+        if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+            && let Some(refused) = self.auth_failures.to_log(entry.peer(), Instant::now())
+        {
+            entry.log_refusal(caller, &response, refused);
+        }
+        if self.access_log {
+            entry.log(caller, &response);
         }
         response
     }
@@ -153,19 +213,8 @@ pub(crate) async fn handle(
     next: Next,
 ) -> Response {
     let entry = AccessLogEntry::of(&request);
-    let (caller, mut response) = middleware.answer(request, next).await;
-    for (name, value) in PRIVATE {
-        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
-    }
-    if matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
-        && let Some(refused) = middleware.auth_failures.to_log(entry.peer(), Instant::now())
-    {
-        entry.log_refusal(caller.as_ref(), &response, refused);
-    }
-    if middleware.access_log {
-        entry.log(caller.as_ref(), &response);
-    }
-    response
+    let (caller, response) = middleware.answer(request, next).await;
+    middleware.finish(&entry, caller.as_ref(), response)
 }
 
 fn check_single(headers: &HeaderMap) -> Result<(), Problem> {

@@ -6,6 +6,7 @@ pub(crate) mod auth;
 mod auth_failures;
 mod content_type;
 pub(crate) mod csrf;
+mod dashboard_options;
 pub(crate) mod fair_share;
 pub(crate) mod glob;
 mod hold_until_sent;
@@ -31,6 +32,7 @@ pub(crate) mod store_calls;
 pub(crate) mod turns;
 
 pub(crate) use auth::Caller;
+pub(crate) use dashboard_options::{BasePath, DashboardOptions, Redaction, SessionSecret};
 pub(crate) use json::Json;
 pub(crate) use keys::Scope;
 pub(crate) use options::{HttpLimits, HttpOptions, TlsFiles};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
+use super::DashboardOptions;
 use super::keys::Keys;
 use crate::loopback::is_this_machine;
 
@@ -29,6 +30,8 @@ pub(crate) struct HttpOptions {
     pub(crate) limits: HttpLimits,
     /// Whether to log each request.
     pub(crate) access_log: bool,
+    /// The dashboard, unless it is off.
+    pub(crate) dashboard: Option<DashboardOptions>,
 }
 
 impl HttpOptions {

@@ -83,6 +83,15 @@ impl Problem {
         self.0.kind
     }
 
+    pub(crate) fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
+    /// What failed, on what, and what to do.
+    pub(crate) fn detail(&self) -> &str {
+        &self.0.detail
+    }
+
     /// A request that cannot be parsed.
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", detail)

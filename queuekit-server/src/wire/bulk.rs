@@ -10,7 +10,7 @@ use super::{FilterBody, Time, millis};
 use crate::web::Problem;
 
 /// One step of an action on all jobs that match a filter.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Bulk)]
 pub(crate) struct BulkBody {

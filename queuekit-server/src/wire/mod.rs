@@ -39,11 +39,13 @@ pub(crate) use job::{ExaminedBody, JobsBody, LeasedBody, WhyBody, stored_job};
 pub(crate) use job_query::{JobQuery, PageQuery};
 pub(crate) use metadata::metadata;
 pub(crate) use new_event::{NewEventBody, NewEventsBody};
-pub(crate) use new_job::{EnqueueBody, NewJobBody, NewJobsBody};
+pub(crate) use new_job::{EnqueueBody, NewJobBody, NewJobsBody, PriorityBody};
 pub(crate) use new_schedule::NewScheduleBody;
 pub(crate) use nullable::nullable;
 pub(crate) use one_of_schema::one_of_schema;
-pub(crate) use schedule::{NextRunsBody, ScheduleBody, ScheduleRunBody, SchedulesBody};
+pub(crate) use schedule::{
+    NextRunsBody, ScheduleBody, ScheduleRunBody, ScheduledJobBody, SchedulesBody,
+};
 pub(crate) use subscription::{
     ConsumerStatsBody, NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody,
     SubscriptionsBody,

@@ -22,3 +22,4 @@ mod http;
 mod sandbox;
 #[cfg(feature = "otlp")]
 mod traces;
+mod ui;

@@ -178,7 +178,7 @@ fn may_see(caller: &Caller, beat: &Beat) -> bool {
 impl WorkerBody {
     /// The worker with the queues and kinds that the caller may see; `None` if it serves only
     /// others.
-    fn of(worker: WorkerInfo, caller: &Caller) -> Option<Self> {
+    pub(crate) fn of(worker: WorkerInfo, caller: &Caller) -> Option<Self> {
         if !may_see(caller, &worker.beat) {
             return None;
         }

@@ -39,7 +39,7 @@ impl Dev {
     pub(crate) async fn run(self, mut context: Context) -> Result<Exit> {
         context.url.get_or_insert_with(|| DEFAULT.to_owned());
         let options = self.http.clone().resolve(&context.sources)?;
-        let has_keys = !options.keys.is_empty();
+        let (has_keys, has_dashboard) = (!options.keys.is_empty(), options.dashboard.is_some());
         let settings = WorkSettings {
             queues: queues()?,
             ..WorkSettings::resolve(WorkFlags::default(), &context.sources)?
@@ -47,7 +47,7 @@ impl Dev {
         let client = context.connect().await?;
         // Before the server answers: a signal that comes now must stop it in order.
         let (stop, hangups) = (Stop::listen()?, Hangups::listen()?);
-        let server = Server::bind(client.clone(), options).await?;
+        let server = Server::bind(client.clone(), &context.address(), options).await?;
         reload::on_hangup(hangups, server.reloader(), self.http, &context.sources);
         first_jobs::enqueue(&client).await?;
         shop::open(&client).await?;
@@ -58,7 +58,7 @@ impl Dev {
         selling.spawn(shop::sell(client.clone()));
         let url = server.url();
         announce(&context, &url, format_args!("{url} serves {}", context.address()));
-        remark(invitation(&url, has_keys));
+        remark(invitation(&url, has_keys, has_dashboard));
         serve(server, Some(worker), &client, &stop).await?;
         Ok(Exit::Success)
     }
@@ -69,12 +69,16 @@ fn queues() -> Result<Vec<QueueName>> {
     Ok(std::iter::once(Ok(QueueName::default())).chain(named).collect::<Result<_, _>>()?)
 }
 
-fn invitation(url: &str, has_keys: bool) -> String {
+fn invitation(url: &str, has_keys: bool, has_dashboard: bool) -> String {
+    let dashboard = match has_dashboard {
+        true => format!("Open {url}/ui in a browser to see what happens.\n\n"),
+        false => String::new(),
+    };
     let key = if has_keys { " -H \"Authorization: Bearer $QUEUEKIT_API_KEY\"" } else { "" };
     format!(
         "
-Seven demo jobs are in the queue `demo`, and a demo shop enqueues more in `orders`, `emails`,
-`images` and `reports` until you stop it. Try, in another terminal:
+{dashboard}Seven demo jobs are in the queue `demo`, and a demo shop enqueues more in `orders`,
+`emails`, `images` and `reports` until you stop it. Try, in another terminal:
 
   curl -s '{url}/v1/jobs?queue=demo'{key}
   curl -s {url}/v1/jobs{key} -H 'Content-Type: application/json' \\

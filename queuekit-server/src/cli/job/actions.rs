@@ -12,12 +12,13 @@ use serde_json::json;
 use super::path;
 use crate::cli::api::Api;
 use crate::cli::bulk::{Bulk, BulkFlags};
-use crate::cli::duration::{Span, millis};
 use crate::cli::exit::Exit;
-use crate::cli::filter::{self, SEE_FILTERS};
 use crate::cli::output::{Output, remark};
 use crate::error::Usage;
+use crate::grammar::Span;
+use crate::grammar::filter::{self, SEE_FILTERS};
 use crate::wire::FilterBody;
+use crate::wire::millis;
 
 /// Retry dead or cancelled jobs; each gets all its attempts again
 #[derive(Args, Debug)]

@@ -10,10 +10,10 @@ use serde_json::value::RawValue;
 use crate::cli::api::Api;
 use crate::cli::cells::{or_dash, status};
 use crate::cli::exit::Exit;
-use crate::cli::filter::{self, FILTERS};
 use crate::cli::format::{ago, brief};
 use crate::cli::output::{Output, remark};
 use crate::cli::table::{Cell, Table};
+use crate::grammar::filter::{self, FILTERS};
 use crate::wire::{FilterBody, JobQuery, JobsBody, PageQuery, Time};
 
 /// Jobs per request.

@@ -15,9 +15,9 @@ use super::api::Api;
 use super::bulk::{Bulk, BulkFlags, confirm, jobs};
 use super::context::{Access, Context};
 use super::exit::Exit;
-use super::filter;
 use super::output::Output;
 use crate::error::Usage;
+use crate::grammar::filter;
 use crate::wire::FilterBody;
 
 use figures::all_jobs;

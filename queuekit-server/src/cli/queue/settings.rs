@@ -11,11 +11,11 @@ use queuekit::{QueueName, Status};
 use super::route::path;
 use crate::cli::api::{Api, Refused};
 use crate::cli::bulk::{confirm, jobs};
-use crate::cli::duration::{OrNone, Span};
 use crate::cli::format::{printable, span};
 use crate::cli::one_of_flag::one_of;
 use crate::cli::output::Output;
 use crate::error::Usage;
+use crate::grammar::{OrNone, Span};
 
 /// Change settings of a queue; settings that are left out stay as they are
 #[derive(Args, Debug)]

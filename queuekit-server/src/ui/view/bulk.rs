@@ -30,7 +30,7 @@ pub(crate) struct BulkAsk {
     pub(crate) wants_reason: bool,
     /// The button: `Retry 1,204 jobs`.
     pub(crate) label: String,
-    /// Why it cannot begin: nothing matches, or another run goes on.
+    /// Why it cannot begin: nothing matches, or other runs have not ended.
     pub(crate) impossible: Option<String>,
     /// Where the form is posted to, and where `Cancel` leads, with the prefix.
     pub(crate) url: String,
@@ -59,14 +59,14 @@ pub(crate) struct BulkRun {
     /// `running`, `completed`, `cancelled` (stopped) or `dead` (failed), with its word.
     pub(crate) mark: super::Mark,
     pub(crate) matched: Count,
-    /// Of the dry run; the bar is full at this.
+    /// What the dry run counted; the bar is full at this.
     pub(crate) expected: Count,
     pub(crate) changed: Count,
     pub(crate) skipped: Count,
     pub(crate) started: When,
     pub(crate) who: String,
     pub(crate) elapsed: Ms,
-    /// About how long it goes on.
+    /// About how long it still takes.
     pub(crate) left: Option<Ms>,
     pub(crate) error: Option<String>,
     /// Stop it; none once it has ended.

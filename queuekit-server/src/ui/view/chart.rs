@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use askama::Template;
 
-use super::{Ms, Shape, When, parts, plot};
+use super::{Ms, Series, Shape, Unit, When, parts, plot};
 
 /// A chart over time.
 #[derive(Clone, Debug, Template)]
@@ -23,29 +23,12 @@ pub(crate) struct Chart {
     pub(crate) deploys: Vec<Deploy>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
-    /// Stacked: each series is drawn on top of the one before.
-    Jobs,
-    /// Lines of durations.
-    Ms,
-}
-
 /// A time of the chart.
 #[derive(Clone, Debug)]
 pub(crate) struct Point {
     /// Seconds since 1970.
     pub(crate) seconds: i64,
     pub(crate) when: When,
-}
-
-/// Values, one for each time; none where nothing is known.
-#[derive(Clone, Debug)]
-pub(crate) struct Series {
-    pub(crate) name: &'static str,
-    /// The class that gives it its colour: a status, or `wait50`, `wait95`, `run50`, `run95`.
-    pub(crate) class: &'static str,
-    pub(crate) values: Vec<Option<u64>>,
 }
 
 /// A version that began to work.
@@ -95,7 +78,7 @@ impl Chart {
 
     /// What is seen until a script draws.
     pub(crate) fn shapes(&self) -> Vec<Shape> {
-        plot::shapes(self)
+        plot::shapes(self.unit, self.times.len(), &self.series)
     }
 
     /// The latest rows first, at most sixty.

@@ -36,7 +36,7 @@ pub(crate) struct JobHead {
     pub(crate) mark: Mark,
     /// Why it does not run, or how it ended, in a sentence.
     pub(crate) why: String,
-    /// Of a running job: percent, and what the handler says.
+    /// While it runs: percent, and what the handler says.
     pub(crate) progress: Option<(u8, String)>,
     pub(crate) attempts: u32,
     pub(crate) max_attempts: u32,

@@ -18,6 +18,7 @@ mod jobs;
 mod keys;
 mod overview;
 mod pager;
+mod parts;
 mod plot;
 mod queue;
 mod queues;
@@ -58,8 +59,4 @@ pub(crate) use tree::*;
 pub(crate) use when::*;
 pub(crate) use workers::*;
 
-/// Lets templates embed these parts unescaped: they are templates, which escape what they show.
-macro_rules! parts {
-    ($($part:ty),+ $(,)?) => { $(impl askama::filters::HtmlSafe for $part {})+ };
-}
-use parts;
+use parts::parts;

@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::parts;
 
-/// Where the lists of a page go on.
+/// Where the list of a page continues.
 #[derive(Clone, Debug, Default, Template)]
 #[template(path = "parts/pager.html")]
 pub(crate) struct Pager {

@@ -2,7 +2,23 @@
 
 use std::fmt::Write as _;
 
-use super::{Chart, Series, Unit};
+/// What the values of a chart are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Stacked: each series is drawn on top of the one before.
+    Jobs,
+    /// Lines of durations.
+    Ms,
+}
+
+/// Values, one for each time; none where nothing is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) name: &'static str,
+    /// The class that gives it its colour: a status, or `wait50`, `wait95`, `run50`, `run95`.
+    pub(crate) class: &'static str,
+    pub(crate) values: Vec<Option<u64>>,
+}
 
 /// A series as a path in a box of 600 x 200.
 pub(crate) struct Shape {
@@ -15,17 +31,16 @@ const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 200.0;
 
 /// The shapes of a chart: stacked bars of jobs, or lines of durations.
-pub(super) fn shapes(chart: &Chart) -> Vec<Shape> {
-    match chart.unit {
-        Unit::Jobs => bars(chart),
-        Unit::Ms => lines(chart),
+pub(super) fn shapes(unit: Unit, count: usize, series: &[Series]) -> Vec<Shape> {
+    match unit {
+        Unit::Jobs => bars(count, series),
+        Unit::Ms => lines(count, series),
     }
 }
 
-fn bars(chart: &Chart) -> Vec<Shape> {
-    let count = chart.times.len();
+fn bars(count: usize, all: &[Series]) -> Vec<Shape> {
     let at = |series: &Series, i: usize| series.values.get(i).copied().flatten().unwrap_or(0);
-    let sum = |i| chart.series.iter().fold(0_u64, |sum, one| sum.saturating_add(at(one, i)));
+    let sum = |i| all.iter().fold(0_u64, |sum, one| sum.saturating_add(at(one, i)));
     let scale = HEIGHT / (0..count).map(sum).max().unwrap_or(0).max(4) as f64;
     let step = WIDTH / count.max(1) as f64;
     let mut below = vec![0_u64; count];
@@ -43,13 +58,13 @@ fn bars(chart: &Chart) -> Vec<Shape> {
         }
         Shape { class: series.class, path }
     };
-    chart.series.iter().map(shape).collect()
+    all.iter().map(shape).collect()
 }
 
-fn lines(chart: &Chart) -> Vec<Shape> {
-    let values = chart.series.iter().flat_map(|series| series.values.iter().flatten());
+fn lines(count: usize, all: &[Series]) -> Vec<Shape> {
+    let values = all.iter().flat_map(|series| series.values.iter().flatten());
     let scale = HEIGHT / (values.max().copied().unwrap_or(0).max(10) as f64 * 1.08);
-    let step = WIDTH / (chart.times.len().max(2) - 1) as f64;
+    let step = WIDTH / (count.max(2) - 1) as f64;
     let shape = |series: &Series| {
         let mut path = String::with_capacity(series.values.len() * 12);
         let mut is_gap = true;
@@ -66,34 +81,21 @@ fn lines(chart: &Chart) -> Vec<Shape> {
         }
         Shape { class: series.class, path }
     };
-    chart.series.iter().map(shape).collect()
+    all.iter().map(shape).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    use super::super::{Point, When};
-
     #[test]
     fn bars_stand_on_those_before_them() {
         let series =
             |name, values: &[Option<u64>]| Series { name, class: name, values: values.to_vec() };
-        let chart = Chart {
-            id: "c",
-            title: "",
-            sentence: String::new(),
-            unit: Unit::Jobs,
-            times: vec![point(0), point(60)],
-            series: vec![series("a", &[Some(30), None]), series("b", &[Some(10), Some(20)])],
-            deploys: Vec::new(),
-        };
-        let paths: Vec<String> = shapes(&chart).into_iter().map(|shape| shape.path).collect();
+        let all = [series("a", &[Some(30), None]), series("b", &[Some(10), Some(20)])];
+        let paths: Vec<String> =
+            shapes(Unit::Jobs, 2, &all).into_iter().map(|shape| shape.path).collect();
         assert_eq!(paths[0], "M0.0 200.0h234.0v-150.0h-234.0z");
         assert_eq!(paths[1], "M0.0 50.0h234.0v-50.0h-234.0zM300.0 200.0h234.0v-100.0h-234.0z");
-    }
-
-    fn point(seconds: i64) -> Point {
-        Point { seconds, when: When { iso: String::new(), age_ms: 0 } }
     }
 }

@@ -14,6 +14,7 @@ async fn demo_jobs_of_every_fate_are_there_once_and_run() {
         let mut dev = sandbox.start(&["dev", "--listen", "127.0.0.1:0"]);
         let line = dev.line();
         assert!(line.ends_with(" serves sqlite://queuekit-dev.db\n"), "{line}");
+        dev.says("/ui in a browser");
         dev.says("/v1/jobs?queue=demo");
         dev.says("/v1/queues/demo");
         let client = sandbox.store("queuekit-dev.db").await;

@@ -74,6 +74,8 @@ impl Ask {
         let agent: ureq::Agent = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .allow_non_standard_methods(true)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
             .timeout_global(Some(Duration::from_secs(100)))
             .build()
             .into();

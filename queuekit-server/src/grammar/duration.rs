@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use queuekit::store::{Clock, SystemClock};
 
-pub(crate) use crate::wire::millis;
-
 /// A number and its unit: `500ms`, `10s`, `5m`, `1h`, `2d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Span(pub(crate) Duration);
@@ -60,6 +58,17 @@ impl FromStr for Span {
     }
 }
 
+/// As it is read: in the largest unit of which it is a whole number.
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = self.0.as_millis();
+        let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s")];
+        let whole = units.into_iter().find(|(unit, _)| ms > 0 && ms.is_multiple_of(*unit));
+        let (unit, name) = whole.unwrap_or((1, "ms"));
+        write!(f, "{}{name}", ms / unit)
+    }
+}
+
 impl FromStr for Since {
     type Err = String;
 
@@ -103,6 +112,9 @@ mod tests {
             assert_eq!(text.parse(), Ok(Span(Duration::from_millis(ms))), "{text}");
         }
         assert_eq!("2d".parse(), Ok(Span(Duration::from_secs(2 * 86_400))));
+        for text in ["0ms", "999ms", "1001ms", "90s", "59m", "90m", "25h", "2d"] {
+            assert_eq!(text.parse::<Span>().unwrap().to_string(), text, "it is written as read");
+        }
         let near = "10".parse::<Span>().unwrap_err();
         assert!(near.contains("did you mean 10s"), "{near}");
         for wrong in ["", "s", "1.5s", "-1s", "1 s", "1w", "99999999999999999999s", "1s1"] {

@@ -8,7 +8,7 @@ use queuekit::jobs::{IdPrefix, Kind, MetadataTerm, PartitionKey, PayloadTerm, St
 use queuekit::workers::WorkerId;
 use queuekit::{QueueName, Status};
 
-use super::duration::Since;
+use super::Since;
 use crate::config::nearest;
 use crate::error::Usage;
 use crate::wire::{FilterBody, Time};
@@ -144,7 +144,7 @@ fn set<T>(slot: &mut Option<T>, value: T) -> bool {
 
 /// Splits at spaces outside double quotes, and removes the quotes. A backslash escapes a quote, a
 /// space or a backslash.
-fn terms(words: &str) -> Result<Vec<String>> {
+pub(crate) fn terms(words: &str) -> Result<Vec<String>> {
     let (mut terms, mut term, mut quoted) = (Vec::new(), String::new(), false);
     let mut letters = words.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -164,6 +164,18 @@ fn terms(words: &str) -> Result<Vec<String>> {
     terms.push(term);
     terms.retain(|term| !term.is_empty());
     Ok(terms)
+}
+
+/// A term as it has to be written among others.
+pub(crate) fn written(term: &str) -> String {
+    if !term.contains(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\\')) {
+        return term.to_owned();
+    }
+    let escaped = term.replace('\\', "\\\\").replace('"', "\\\"");
+    match escaped.split_once(':') {
+        Some((name, value)) => format!("{name}:\"{value}\""),
+        None => format!("\"{escaped}\""),
+    }
 }
 
 /// Refuses an empty text, which every error would contain.
@@ -237,6 +249,9 @@ mod tests {
         assert_eq!(one.error.as_deref(), Some("timed out"));
         let other = FilterBody::read(["status:dead", "kind:email", "error:timed\" \"out"]).unwrap();
         assert_eq!(one, other);
+        for term in ["kind:a", "error:timed out", r#"error:said "no"\n"#, "key:a\u{2003}b"] {
+            assert_eq!(terms(&written(term)).unwrap(), [term], "it is written as read");
+        }
         let quoted = FilterBody::read([r#"error:said\ \"no\"\n"#]).unwrap();
         assert_eq!(quoted.error.as_deref(), Some(r#"said "no"\n"#));
         assert!(FilterBody::read(["", "  "]).unwrap().is_all());

@@ -1,0 +1,197 @@
+//! What happens to a request before its page: where it comes from, whose it is, and whether a form
+//! is one of ours.
+
+use std::pin::Pin;
+
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{Html, IntoResponse, Response};
+use url::form_urlencoded;
+
+use super::failure::Failure;
+use super::form::Form;
+use super::redirect::redirect;
+use super::shared::Ui;
+use super::visitor::Visitor;
+use super::{next, pages, same_origin};
+use crate::web::RouteKind;
+use crate::web::access_log::AccessLogEntry;
+use crate::web::auth::Peer;
+use crate::web::keys::now;
+
+/// Pages: they need a session, unless the server has no keys. Forms also need its token.
+pub(super) async fn page(State(ui): State<Ui>, request: Request, next: Next) -> Response {
+    guarded(ui, RouteKind::Keyed, request, next).await
+}
+
+/// Streams: the same, but they may last, and have a limit of their own.
+pub(super) async fn live(State(ui): State<Ui>, request: Request, next: Next) -> Response {
+    guarded(ui, RouteKind::Waiting, request, next).await
+}
+
+/// What everybody may see: the form of the login, and files that are the same on all servers.
+pub(super) async fn open(State(ui): State<Ui>, request: Request, next: Next) -> Response {
+    let entry = AccessLogEntry::of(&request);
+    let answer = answer_to_all(&ui, request, next).await;
+    ui.0.middleware.finish(&entry, None, answer.unwrap_or_else(Failure::plain))
+}
+
+async fn answer_to_all(ui: &Ui, request: Request, next: Next) -> Result<Response, Failure> {
+    let (parts, body) = request.into_parts();
+    ui.check_origin(&parts)?;
+    Ok(ui.0.middleware.run_published(Request::from_parts(parts, body), next).await?)
+}
+
+async fn guarded(ui: Ui, kind: RouteKind, request: Request, next: Next) -> Response {
+    let entry = AccessLogEntry::of(&request);
+    let (parts, body) = request.into_parts();
+    let visitor = match ui.admit(&parts) {
+        Ok(visitor) => visitor,
+        Err(refused) => {
+            let answer = refused.answer(&ui, kind, &parts);
+            return ui.0.middleware.finish(&entry, None, answer);
+        }
+    };
+    let request = Request::from_parts(parts, body);
+    let answer = run(&visitor, kind, request, next).await;
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(failure) => failure.into_response(),
+    };
+    let answer = with_page(&visitor, kind, answer).await;
+    ui.0.middleware.finish(&entry, Some(visitor.caller()), answer)
+}
+
+async fn run(
+    visitor: &Visitor,
+    kind: RouteKind,
+    request: Request,
+    next: Next,
+) -> Result<Response, Failure> {
+    let (mut parts, body) = request.into_parts();
+    let caller = visitor.caller();
+    caller.spend(1)?;
+    let mut rest = body;
+    if !reads(&parts.method) {
+        let form = Form::read(visitor.app(), caller, &parts.headers, rest).await?;
+        if !visitor.is_own_form(form.get("csrf")) {
+            let detail = "the form is not of your session: it may have ended. Go back, load the \
+                          page again, and send the form again";
+            return Err(Failure::new(StatusCode::FORBIDDEN, detail));
+        }
+        parts.extensions.insert(form);
+        rest = axum::body::Body::empty();
+    }
+    parts.extensions.insert(visitor.clone());
+    let request = Request::from_parts(parts, rest);
+    Ok(visitor.ui.0.middleware.run(caller, kind, request, next).await?)
+}
+
+/// Shows why a page is not shown.
+fn with_page<'a>(
+    visitor: &'a Visitor,
+    kind: RouteKind,
+    mut answer: Response,
+) -> Pin<Box<dyn Future<Output = Response> + Send + 'a>> {
+    Box::pin(async move {
+        let Some(failure) = answer.extensions_mut().remove::<Failure>() else { return answer };
+        if kind == RouteKind::Waiting {
+            return failure.plain();
+        }
+        match pages::problem::show(visitor, &failure).await {
+            Ok(mut page) => {
+                *page.status_mut() = failure.status;
+                page
+            }
+            Err(_) => failure.plain(),
+        }
+    })
+}
+
+/// Why a request has no visitor.
+enum Refused {
+    Failure(Failure),
+    /// It has no session.
+    Stranger,
+}
+
+impl Refused {
+    fn answer(self, ui: &Ui, kind: RouteKind, parts: &Parts) -> Response {
+        match self {
+            Self::Failure(failure) => failure.plain(),
+            Self::Stranger if kind == RouteKind::Waiting || !reads(&parts.method) => {
+                let detail = "there is no session, or it has ended: log in";
+                Failure::new(StatusCode::UNAUTHORIZED, detail).plain()
+            }
+            Self::Stranger if same_origin::is_link_from_elsewhere(parts) => once_more(),
+            Self::Stranger => ui.to_login(parts),
+        }
+    }
+}
+
+impl Ui {
+    /// # Errors
+    /// If the request is not to be answered: as far as can be said before its sender is known.
+    fn check_origin(&self, parts: &Parts) -> Result<(), Failure> {
+        let middleware = &self.0.middleware;
+        middleware.check_head(parts)?;
+        if middleware.keys().is_empty() {
+            middleware.names().check_name(parts)?;
+        }
+        let is_own = match reads(&parts.method) {
+            true => same_origin::may_read(parts),
+            false => same_origin::may_write(parts),
+        };
+        if is_own {
+            return Ok(());
+        }
+        let detail = "a web page of another site sent this request, or a proxy has changed its \
+                      `Host`, so that it differs from `Origin`";
+        Err(Failure::new(StatusCode::FORBIDDEN, detail))
+    }
+
+    fn admit(&self, parts: &Parts) -> Result<Visitor, Refused> {
+        self.check_origin(parts).map_err(Refused::Failure)?;
+        let peer: Option<Peer> = parts.extensions.get().copied();
+        let keys = self.0.middleware.keys();
+        let path = self.path_of(parts);
+        if keys.is_empty() {
+            return Ok(Visitor::anybody(self, peer, path));
+        }
+        let session = self.0.sessions.find(&parts.headers, keys, now()).ok_or(Refused::Stranger)?;
+        Ok(Visitor::of(self, session, peer, path))
+    }
+
+    /// The page and its query, without the base path.
+    fn path_of(&self, parts: &Parts) -> String {
+        // Below a nested router the address lacks its beginning.
+        let original = parts.extensions.get::<axum::extract::OriginalUri>();
+        let uri = original.map_or(&parts.uri, |original| &original.0);
+        let whole = uri.path_and_query().map_or("/ui", |whole| whole.as_str());
+        let base = self.0.options.base_path.as_str();
+        let path = whole.strip_prefix(base).filter(|rest| rest.starts_with("/ui"));
+        path.unwrap_or(whole).to_owned()
+    }
+
+    fn to_login(&self, parts: &Parts) -> Response {
+        let base = self.0.options.base_path.as_str();
+        let path = self.path_of(parts);
+        let next = next::checked(&path).filter(|next| *next != "/ui").unwrap_or_default();
+        let query: String = form_urlencoded::byte_serialize(next.as_bytes()).collect();
+        let query = if query.is_empty() { query } else { format!("?next={query}") };
+        redirect(&format!("{base}/ui/login{query}"))
+    }
+}
+
+/// Makes the browser ask again from a page of ours: it sends a strict cookie only then.
+fn once_more() -> Response {
+    let page = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+                <meta http-equiv=\"refresh\" content=\"0\"><title>queuekit</title>";
+    Html(page).into_response()
+}
+
+fn reads(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}

@@ -1,0 +1,84 @@
+//! What else the overview warns of, besides figures of queues and workers.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use queuekit::error_groups::ErrorGroup;
+use queuekit::events::Subscription;
+use queuekit::jobs::PageSize;
+use queuekit::queues::Queue;
+use queuekit::schedules::ScheduleName;
+use queuekit::store::capability::ScheduleQuery;
+use queuekit::{QueueName, Timestamp};
+
+use super::trend::Trend;
+use crate::api::{App, Figures};
+
+/// The most queues whose error groups are read: those with the most dead and failed jobs.
+const QUEUES: usize = 100;
+/// The most error groups.
+const GROUPS: usize = 200;
+/// The most schedules that are late.
+const SCHEDULES: usize = 100;
+
+/// Each part is read in its turn, one in a second, so that the store gets one call for it.
+#[derive(Clone, Default)]
+pub(in crate::ui) struct Extras {
+    turn: u8,
+    /// The latest error groups.
+    pub(in crate::ui) groups: Arc<[ErrorGroup]>,
+    /// Schedules whose time has come, with that time, and when they were read by the store's clock.
+    pub(in crate::ui) due: Arc<[(ScheduleName, Timestamp)]>,
+    pub(in crate::ui) due_as_of: Timestamp,
+    pub(in crate::ui) consumers: Arc<[Subscription]>,
+    pub(in crate::ui) trend: Trend,
+}
+
+impl Extras {
+    /// Reads the next part. If that fails, the part stays as it is: the figures tell of an outage.
+    pub(super) async fn read_next(&mut self, app: &App, figures: &Figures) {
+        let turn = self.turn;
+        self.turn = (turn + 1) % 6;
+        let now = figures.queues.first().map(|queue| queue.as_of);
+        let read = match (turn, now) {
+            (0, _) => self.read_groups(app, figures).await,
+            (2, _) => self.read_due(app).await,
+            (4, _) => self.read_consumers(app).await,
+            (_, Some(now)) if self.trend.is_behind(now) => self.trend.read_next(app, now).await,
+            _ => Ok(()),
+        };
+        if let Err(error) = read {
+            tracing::debug!(%error, "a part of the overview could not be read");
+        }
+    }
+
+    async fn read_groups(&mut self, app: &App, figures: &Figures) -> queuekit::Result<()> {
+        let Some(errors) = app.store().capabilities().errors else { return Ok(()) };
+        let failures = |queue: &&Queue| Reverse(queue.totals.dead + queue.totals.failed);
+        let mut queues: Vec<&Queue> = figures.queues.iter().collect();
+        queues.retain(|queue| queue.totals.dead + queue.totals.failed > 0);
+        queues.sort_by_key(failures);
+        let names: Vec<QueueName> =
+            queues.into_iter().take(QUEUES).map(|queue| queue.name.clone()).collect();
+        self.groups = match names.is_empty() {
+            true => Arc::default(),
+            false => errors.list_error_groups(&names, PageSize::new(GROUPS)?).await?.into(),
+        };
+        Ok(())
+    }
+
+    async fn read_due(&mut self, app: &App) -> queuekit::Result<()> {
+        let Some(schedules) = app.store().capabilities().schedules else { return Ok(()) };
+        let found = schedules.find_schedules(&ScheduleQuery::Due(None, SCHEDULES)).await?;
+        let due = found.rows.into_iter().filter_map(|row| Some((row.name, row.next_at?)));
+        (self.due, self.due_as_of) = (due.collect(), found.now);
+        Ok(())
+    }
+
+    async fn read_consumers(&mut self, app: &App) -> queuekit::Result<()> {
+        if app.store().capabilities().outbox.is_some() {
+            self.consumers = app.client().consumers().list().await?.into();
+        }
+        Ok(())
+    }
+}

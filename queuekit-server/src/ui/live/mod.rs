@@ -1,0 +1,116 @@
+//! Pages that change while one looks: one task reads for all viewers, and each viewer gets the
+//! parts of its page that have changed, as server-sent events.
+
+mod board;
+mod extras;
+mod fragments;
+mod trend;
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Query;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::routing::get;
+use futures_util::{Stream, StreamExt, stream};
+use serde::Deserialize;
+
+use super::failure::Failure;
+use super::shared::Ui;
+use super::visitor::Visitor;
+use crate::web::Scope;
+use crate::web::fair_share::SharePermit;
+use crate::web::memory_budget::RequestBudget;
+use crate::wire::Time;
+
+pub(super) use board::{Board, Snapshot};
+
+/// The most bytes of the parts of a page. A part beyond it is left as it is.
+const BYTES: usize = 4 * 1024 * 1024;
+
+pub(super) fn router() -> Router<Ui> {
+    Router::new().route("/live", get(stream))
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    /// The page and its query, without the base path.
+    page: String,
+}
+
+/// Streams the parts of a page that change: the name of an event is the id of an element, and its
+/// data is the element. The event `as-of` tells when they were read.
+async fn stream(
+    visitor: Visitor,
+    Query(asked): Query<Asked>,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Failure> {
+    visitor.caller().need(Scope::Read)?;
+    let place = visitor.app().watch(visitor.caller())?;
+    let watch = Watch {
+        page: asked.page,
+        told: HashMap::new(),
+        seen: None,
+        _memory: None,
+        visitor,
+        _place: place,
+    };
+    let batches = stream::unfold(watch, |mut watch| async move {
+        let events = watch.next().await?;
+        Some((stream::iter(events.into_iter().map(Ok)), watch))
+    });
+    Ok(Sse::new(batches.flatten()).keep_alive(KeepAlive::default()))
+}
+
+/// One viewer of a page.
+struct Watch {
+    visitor: Visitor,
+    page: String,
+    /// Hashes of the parts as they were last sent.
+    told: HashMap<&'static str, u64>,
+    /// What was last looked at.
+    seen: Option<Arc<Snapshot>>,
+    /// Memory of the parts that are being sent.
+    _memory: Option<RequestBudget>,
+    _place: SharePermit,
+}
+
+impl Watch {
+    /// The parts that have changed; `None` when the server stops, or the session is over.
+    async fn next(&mut self) -> Option<Vec<Event>> {
+        // What was sent before has been sent.
+        self._memory = None;
+        let visitor = self.visitor.clone();
+        let (app, board) = (visitor.app(), &visitor.ui.0.board);
+        let snapshot = tokio::select! {
+            snapshot = board.after(self.seen.as_ref()) => snapshot,
+            () = app.stopping().cancelled() => return None,
+            () = visitor.caller().ended() => return None,
+            () = visitor.session_ended() => return None,
+        };
+        let mut budget = app.no_budget(visitor.caller());
+        self.seen = Some(Arc::clone(&snapshot));
+        let read_at = Time(snapshot.read_at);
+        let mut events = vec![Event::default().event("as-of").data(format!("{read_at:.3}"))];
+        let mut bytes = 0;
+        for (id, html) in fragments::of(&visitor, &self.page, &snapshot) {
+            let mut hasher = DefaultHasher::new();
+            html.hash(&mut hasher);
+            let hash = hasher.finish();
+            if self.told.get(id) == Some(&hash) {
+                continue;
+            }
+            bytes += html.len();
+            // Without memory, the viewer gets them with the next change.
+            if bytes > BYTES || budget.grow_to(bytes).is_err() {
+                break;
+            }
+            self.told.insert(id, hash);
+            events.push(Event::default().event(id).data(html));
+        }
+        self._memory = Some(budget);
+        Some(events)
+    }
+}

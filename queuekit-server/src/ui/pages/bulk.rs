@@ -1,0 +1,251 @@
+//! `/ui/bulk`: one action on all jobs of a filter, counted first.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Path, Query};
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use queuekit::jobs::BulkAction;
+use serde::Deserialize;
+
+use super::filter::Filter;
+use super::text::{jobs_url, query};
+use crate::grammar::Span;
+use crate::ui::bulk_steps::all_steps;
+use crate::ui::failure::Failure;
+use crate::ui::form::Form;
+use crate::ui::redirect::redirect;
+use crate::ui::run::{Run, State};
+use crate::ui::view::{
+    Action, BulkAsk, BulkLink, BulkPage, BulkRun, Count, Mark, Ms, Page, Tone, When,
+};
+use crate::ui::visitor::Visitor;
+use crate::web::Scope;
+use crate::wire::{BulkBody, BulkReportBody};
+
+/// Steps of a count, and jobs that each looks at.
+const STEPS: usize = 10;
+const STEP: usize = 1000;
+/// Above this number of jobs, the number has to be typed.
+const TYPED: u64 = 1000;
+
+/// Actions on all that match: word, verb, what it does, whether it destroys.
+const ACTIONS: [(&str, &str, &str, bool); 4] = [
+    ("retry", "Retry", "Dead and cancelled jobs run again, with all their attempts.", false),
+    ("cancel", "Cancel", "Running jobs are asked to stop; others do not run any more.", true),
+    ("dead-letter", "Dead-letter", "They stay, and run only if they are retried.", true),
+    ("delete", "Delete", "They are gone for good, with their errors and results.", true),
+];
+
+/// Times over which a retry can be spread.
+const SPREADS: [(&str, &str); 4] =
+    [("0s", "at once"), ("1m", "1 minute"), ("10m", "10 minutes"), ("1h", "1 hour")];
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    action: String,
+    q: String,
+    over: String,
+}
+
+/// The links of a list to the actions on all of it.
+pub(super) fn links(visitor: &Visitor, filter: &Filter) -> Vec<BulkLink> {
+    if !visitor.caller().has(Scope::Admin) || filter.is_empty() || filter.error.is_some() {
+        return Vec::new();
+    }
+    let link = |(action, verb, _, is_danger): (&str, &str, &str, bool)| BulkLink {
+        label: format!("{verb} all that match"),
+        url: url(visitor.base(), action, &filter.text),
+        is_danger,
+    };
+    ACTIONS.map(link).into()
+}
+
+pub(super) fn url(base: &str, action: &str, words: &str) -> String {
+    format!("{base}/ui/bulk?action={action}&q={}", query(words))
+}
+
+/// Counts, and asks.
+pub(super) async fn ask(visitor: Visitor, Query(asked): Query<Asked>) -> Result<Response, Failure> {
+    visitor.caller().need(Scope::Admin)?;
+    let found = ACTIONS.into_iter().find(|(action, ..)| *action == asked.action);
+    let Some((action, verb, detail, is_danger)) = found else {
+        return Err(Failure::not_found("this action"));
+    };
+    let filter = meant(&asked.q)?;
+    let mut body = body(action, &filter, "", Duration::ZERO);
+    let (matched, and_more) = count(&visitor, &mut body).await?;
+    let more = if and_more { "+" } else { "" };
+    let jobs = Count::exact(matched);
+    let told = if matched == 1 { "1 job".to_owned() } else { format!("{jobs}{more} jobs") };
+    let spread = |(value, label): (&'static str, &'static str)| {
+        let chosen = if asked.over.is_empty() { "0s" } else { asked.over.as_str() };
+        (value, label, value == chosen)
+    };
+    let spreads = if action == "retry" { SPREADS.map(spread).into() } else { Vec::new() };
+    let now = visitor.ui.0.board.now().await;
+    let base = visitor.base();
+    let page = BulkAsk {
+        shell: visitor.shell(Page::Jobs, &format!("{verb} many jobs"), &now),
+        action,
+        question: format!("{verb} {told}?"),
+        detail: detail.to_owned(),
+        filter: filter.text.clone(),
+        pills: filter.bar(&visitor, &now, "", None).pills,
+        matched: jobs,
+        and_more,
+        is_danger,
+        type_to_confirm: (is_danger && matched > TYPED).then(|| matched.to_string()),
+        spreads,
+        wants_reason: action == "dead-letter",
+        label: format!("{verb} {told}"),
+        impossible: (matched == 0).then(|| "No job matches that allows it".to_owned()),
+        url: format!("{base}/ui/bulk"),
+        back: jobs_url(base, &filter.text),
+        cli: filter.cli(&format!("queuekit job {action}")),
+    };
+    visitor.show(&page).await
+}
+
+/// Begins.
+pub(super) async fn begin(visitor: Visitor, form: Form) -> Result<Response, Failure> {
+    visitor.caller().need(Scope::Admin)?;
+    let found = ACTIONS.into_iter().find(|(action, ..)| *action == form.get("action"));
+    let Some((action, _, _, is_danger)) = found else {
+        return Err(Failure::not_found("this action"));
+    };
+    let filter = meant(form.get("q"))?;
+    let matched: u64 = form.get("matched").parse().unwrap_or(0);
+    if is_danger && matched > TYPED && form.get("typed") != matched.to_string() {
+        return Err(refused(&format!("type {matched} to confirm, since these are many jobs")));
+    }
+    let over = match form.get("over") {
+        "" => Duration::ZERO,
+        text => text.parse::<Span>().map_err(|why| refused(&format!("over: {why}")))?.0,
+    };
+    let body = body(action, &filter, form.get("reason"), over);
+    let began = visitor.app().now();
+    let run = Run::new(visitor.caller().id(), body, filter.text, matched, began)?;
+    let run = visitor.ui.0.runs.begin(run)?;
+    tokio::spawn(all_steps(Arc::clone(&run), visitor.clone()));
+    Ok(redirect(&format!("{}/ui/bulk/{}", visitor.base(), run.id)))
+}
+
+pub(super) async fn show(visitor: Visitor, Path(id): Path<String>) -> Result<Response, Failure> {
+    let Some(run) = visitor.ui.0.runs.find(visitor.caller().id(), &id) else {
+        let what = "this run: the server has forgotten it, or was started anew. What it changed \
+                    stays changed, and its filter matches the rest. It";
+        return Err(Failure::not_found(what));
+    };
+    let now = visitor.ui.0.board.now().await;
+    let filter = Filter::read(&run.words);
+    let action = run.body.action.to_string();
+    let page = BulkPage {
+        shell: visitor.shell(Page::Jobs, &format!("{action} many jobs"), &now),
+        title: title(&action),
+        pills: filter.bar(&visitor, &now, "", None).pills,
+        run: part(&visitor, &run),
+        jobs_url: jobs_url(visitor.base(), &run.words),
+        cli: filter.cli(&format!("queuekit job {action}")),
+    };
+    visitor.show(&page).await
+}
+
+pub(super) async fn stop(
+    visitor: Visitor,
+    Path(id): Path<String>,
+    _: Form,
+) -> Result<Response, Failure> {
+    let run = visitor.ui.0.runs.find(visitor.caller().id(), &id);
+    run.ok_or_else(|| Failure::not_found("this run"))?.stop();
+    Ok(redirect(&format!("{}/ui/bulk/{id}", visitor.base())))
+}
+
+/// The progress, which changes while one looks.
+pub(in crate::ui) fn progress(visitor: &Visitor, id: &str) -> Option<BulkRun> {
+    visitor.ui.0.runs.find(visitor.caller().id(), id).map(|run| part(visitor, &run))
+}
+
+fn part(visitor: &Visitor, run: &Run) -> BulkRun {
+    let (progress, now) = (run.progress(), visitor.app().now());
+    let (shape, word) = match progress.state {
+        State::Running => ("running", "running"),
+        State::Completed => ("completed", "done"),
+        State::Stopped => ("cancelled", "stopped"),
+        State::Failed => ("dead", "failed"),
+    };
+    let elapsed = progress.ended.unwrap_or(now).since(run.began);
+    let is_open = progress.state == State::Running;
+    let left = (is_open && progress.matched > 0).then(|| {
+        let rest = run.expected.saturating_sub(progress.matched);
+        Ms(Ms::from(elapsed).0.saturating_mul(rest) / progress.matched)
+    });
+    let stop = is_open.then(|| {
+        let url = format!("{}/ui/bulk/{}/stop", visitor.base(), run.id);
+        Action::new("stop", url, &visitor.csrf(), "Stop").tone(Tone::Danger)
+    });
+    BulkRun {
+        mark: Mark::new(shape, word),
+        matched: Count::exact(progress.matched),
+        expected: Count::exact(run.expected.max(progress.matched)),
+        changed: Count::exact(progress.changed),
+        skipped: Count::exact(progress.skipped),
+        started: When::of(run.began, now),
+        who: run.who.clone(),
+        elapsed: Ms::from(elapsed),
+        left,
+        error: progress.error,
+        stop,
+    }
+}
+
+fn title(action: &str) -> String {
+    let verb =
+        ACTIONS.into_iter().find(|(word, ..)| *word == action).map_or(action, |found| found.1);
+    format!("{verb} jobs that match")
+}
+
+fn body(action: &str, filter: &Filter, reason: &str, over: Duration) -> BulkBody {
+    let action = match action {
+        "retry" if over.is_zero() => BulkAction::Retry,
+        "retry" => BulkAction::RetryOver(over),
+        "cancel" => BulkAction::Cancel,
+        "delete" => BulkAction::Delete,
+        _ => BulkAction::DeadLetter(reason.to_owned()),
+    };
+    let mut body = BulkBody::new(&action, filter.body.clone());
+    body.reason = body.reason.filter(|reason| !reason.is_empty());
+    body
+}
+
+/// How many jobs match, and whether there are more.
+async fn count(visitor: &Visitor, body: &mut BulkBody) -> Result<(u64, bool), Failure> {
+    (body.dry_run, body.limit) = (true, Some(STEP));
+    let mut matched = 0;
+    for _ in 0..STEPS {
+        let answer = visitor.call(Method::POST, "/v1/jobs/bulk", &*body).await?;
+        let report: BulkReportBody = answer.read()?;
+        matched += report.matched;
+        (body.cursor, body.since) = (report.cursor, report.since);
+        if body.cursor.is_none() {
+            return Ok((matched, false));
+        }
+    }
+    Ok((matched, true))
+}
+
+/// A filter that names something: no page acts on all jobs of all queues.
+fn meant(words: &str) -> Result<Filter, Failure> {
+    let filter = Filter::read(words);
+    match &filter.error {
+        Some(error) => Err(refused(error)),
+        None if filter.is_empty() => Err(refused("the filter names nothing: add a term")),
+        None => Ok(filter),
+    }
+}
+
+fn refused(detail: &str) -> Failure {
+    Failure::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+}

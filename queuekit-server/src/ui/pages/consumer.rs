@@ -1,0 +1,105 @@
+//! `/ui/consumers/NAME`: one consumer of events.
+
+use axum::extract::{Path, Query};
+use axum::http::Method;
+use axum::response::Response;
+use queuekit::events::ConsumerName;
+
+use super::events::consumer;
+use super::history::{self, Range, RangeQuery};
+use crate::ui::failure::Failure;
+use crate::ui::form::Form;
+use crate::ui::redirect::redirect;
+use crate::ui::view::{Action, Consumer, Fact, FactValue, Facts, Ms, Page, Replay, Tone};
+use crate::ui::visitor::Visitor;
+use crate::web::Scope;
+use crate::wire::{NewSubscriptionBody, SubscriptionBody};
+
+pub(super) async fn show(
+    visitor: Visitor,
+    Path(name): Path<String>,
+    Query(range): Query<RangeQuery>,
+) -> Result<Response, Failure> {
+    let name = ConsumerName::new(name)?;
+    let answer = visitor.get(&format!("/v1/subscriptions/{name}")).await?;
+    let body: SubscriptionBody = answer.read()?;
+    let now = visitor.ui.0.board.now().await;
+    let base = visitor.base();
+    let range = Range::of(&range);
+    let charts = history::charts(&visitor, Some(&body.queue), range, &now).await?;
+    let page = Consumer {
+        shell: visitor.shell(Page::Events, name.as_str(), &now),
+        row: consumer(&body, base),
+        queue_url: format!("{base}/ui/queues/{}", body.queue),
+        ranges: range.links(base, &format!("/ui/consumers/{name}")),
+        throughput: charts.throughput,
+        facts: facts(&body),
+        actions: actions(&visitor, &body),
+        replay: Replay {
+            url: format!("{base}/ui/consumers/{name}/replay"),
+            from: String::new(),
+            matched: None,
+            name: String::new(),
+            impossible: Some(format!("Use the command: queuekit subscription replay {name}")),
+        },
+        cli: format!("queuekit subscription show {name}"),
+    };
+    visitor.show(&page).await
+}
+
+fn facts(body: &SubscriptionBody) -> Facts {
+    let text = |name, value: String| Fact { name, value: FactValue::Text(value) };
+    let mut items = vec![
+        text("Maximum attempts", body.max_attempts.to_string()),
+        text("Timeout", Ms(body.timeout_ms).to_string()),
+        text("Delay", Ms(body.delay_ms).to_string()),
+    ];
+    items.extend(body.retry.clone().map(|retry| text("Retry policy", retry)));
+    Facts { items }
+}
+
+fn actions(visitor: &Visitor, body: &SubscriptionBody) -> Vec<Action> {
+    let name = &body.consumer;
+    let lacks = !visitor.caller().has(Scope::Manage);
+    let verb = if body.enabled { "disable" } else { "enable" };
+    let label = if body.enabled { "Disable" } else { "Enable" };
+    let url = format!("{}/ui/consumers/{name}/{verb}", visitor.base());
+    let mut action = Action::new(verb, url, &visitor.csrf(), format!("{label} {name}"))
+        .cli(format!("queuekit subscription {verb} {name}"));
+    action.impossible = lacks.then(|| "Your key lacks the scope manage".to_owned());
+    if body.enabled {
+        action = action.confirm(
+            format!("Disable {name}?"),
+            "Events make no deliveries for it until it is enabled; a replay can make them later.",
+        );
+    }
+    vec![action.tone(if body.enabled { Tone::Plain } else { Tone::Primary })]
+}
+
+pub(super) async fn act(
+    visitor: Visitor,
+    Path((name, action)): Path<(String, String)>,
+    _: Form,
+) -> Result<Response, Failure> {
+    let name = ConsumerName::new(name)?;
+    let enabled = match action.as_str() {
+        "enable" => true,
+        "disable" => false,
+        _ => return Err(Failure::not_found("this action")),
+    };
+    let path = format!("/v1/subscriptions/{name}");
+    let answer = visitor.get(&path).await?;
+    let body: SubscriptionBody = answer.read()?;
+    let new = NewSubscriptionBody {
+        events: body.events,
+        ordered: body.ordered,
+        fair: body.fair,
+        enabled: Some(enabled),
+        max_attempts: Some(body.max_attempts),
+        timeout_ms: Some(body.timeout_ms),
+        delay_ms: Some(body.delay_ms),
+        retry: body.retry,
+    };
+    visitor.call(Method::PUT, &path, &new).await?;
+    Ok(redirect(&format!("{}/ui/consumers/{name}?did=consumer", visitor.base())))
+}

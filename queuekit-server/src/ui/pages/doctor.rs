@@ -1,0 +1,58 @@
+//! `/ui/doctor`: what is wrong with the store.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use queuekit::store::capability::{Durability, Severity};
+
+use crate::ui::failure::Failure;
+use crate::ui::view::{Doctor, Finding, Mark, Page};
+use crate::ui::visitor::Visitor;
+use crate::web::Scope;
+
+pub(super) async fn show(visitor: Visitor) -> Result<Response, Failure> {
+    // What the store says about itself is of all queues, as the audit log is.
+    visitor.caller().need(Scope::Admin)?;
+    if visitor.caller().is_bound() {
+        let detail = "the key is restricted, and the store says something about all queues";
+        return Err(Failure::new(StatusCode::FORBIDDEN, detail));
+    }
+    let now = visitor.ui.0.board.now().await;
+    let (mut facts, mut findings) = (Vec::new(), Vec::new());
+    if let Some(inspect) = visitor.app().store().capabilities().inspect {
+        if let Err(error) = inspect.check_writes().await {
+            findings.push(finding("error", error.to_string(), "Fix the cause, then look again."));
+        }
+        let survives = match inspect.durability().await? {
+            Durability::Nothing => "nothing: jobs are lost when the process ends",
+            Durability::ProcessKill => "the end of the store's process, but no power failure",
+            Durability::PowerLoss => "a power failure",
+        };
+        facts.push(("a stored job survives".to_owned(), survives.to_owned()));
+        for fact in inspect.facts().await? {
+            facts.push((fact.name.to_owned(), fact.value));
+        }
+        for found in inspect.findings().await? {
+            let shape = match found.severity {
+                Severity::Note => "info",
+                Severity::Warning => "warning",
+                Severity::Error => "error",
+            };
+            findings.push(finding(shape, found.message, &found.remedy));
+        }
+    }
+    let page = Doctor {
+        shell: visitor.shell(Page::Doctor, "Doctor", &now),
+        is_healthy: findings.iter().all(|found| found.mark.shape != "error"),
+        facts,
+        findings,
+        checklist: Vec::new(),
+        production_url: format!("{}/ui/doctor", visitor.base()),
+        cli: "queuekit doctor --production".to_owned(),
+    };
+    visitor.show(&page).await
+}
+
+fn finding(shape: &'static str, message: String, remedy: &str) -> Finding {
+    let mark = Mark::new(shape, shape);
+    Finding { mark, message, remedy: remedy.to_owned(), command: None }
+}

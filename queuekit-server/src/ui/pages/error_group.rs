@@ -1,0 +1,122 @@
+//! `/ui/errors/ID`: errors of one queue that look alike, and what can be done about their jobs.
+
+use axum::extract::{Path, Query};
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use queuekit::Job;
+use queuekit::error_groups::GroupId;
+use serde::Deserialize;
+
+use super::errors::row;
+use super::filter::Filter;
+use super::job::last_error;
+use super::queue::why_not_admin;
+use super::queue_rows::store_time;
+use super::text::query;
+use super::{bulk, job_life, jobs};
+use crate::ui::failure::Failure;
+use crate::ui::form::Form;
+use crate::ui::redirect::redirect;
+use crate::ui::view::{Action, Count, ErrorGroup, JobRow, Page, Pager, Tone};
+use crate::ui::visitor::Visitor;
+use crate::web::Scope;
+use crate::wire::ErrorGroupsBody;
+
+/// Dead jobs of a page.
+const ROWS: usize = 50;
+
+#[derive(Deserialize)]
+pub(super) struct Asked {
+    queue: String,
+}
+
+pub(super) async fn show(
+    visitor: Visitor,
+    Path(id): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Failure> {
+    visitor.caller().need(Scope::Read)?;
+    let id: GroupId = id.parse().map_err(|_| Failure::not_found("this error group"))?;
+    let path = format!("/v1/errors/{id}?queue={}", query(&asked.queue));
+    let found: ErrorGroupsBody = visitor.get(&path).await?.read()?;
+    let Some(group) = found.groups.into_iter().next() else {
+        return Err(Failure::not_found("this error group"));
+    };
+    let now = visitor.ui.0.board.now().await;
+    let at = store_time(&visitor, &now);
+    let filter = Filter::read(&words(&asked.queue, &group.kind, &id));
+    let dead = jobs::page(&visitor, &filter, ROWS, None).await?;
+    let sample = visitor.get(&format!("/v1/jobs/{}", group.sample)).await;
+    let sample: Option<Job> = sample.ok().map(|answer| answer.read()).transpose()?;
+    let error = sample.as_ref().and_then(|job| Some((job, last_error(job)?)));
+    let error = error.map(|(job, text)| job_life::error(job, visitor.base(), text));
+    let count = Count::exact(dead.jobs.len() as u64);
+    let is_all = dead.cursor.is_none();
+    let page = ErrorGroup {
+        shell: visitor.shell(Page::Errors, &group.signature, &now),
+        dead_now: is_all.then_some(count),
+        sample: group.sample.to_string(),
+        sample_is_gone: sample.is_none(),
+        error,
+        actions: actions(&visitor, &id, &asked.queue, count),
+        links: links(&visitor, &filter),
+        jobs: dead.jobs.iter().map(|job| JobRow::of(job, at)).collect(),
+        pager: Pager {
+            shown: format!("{}{}", count.jobs(), if is_all { "" } else { ", and more" }),
+            examined: None,
+            newer: None,
+            older: dead.cursor.map(|_| super::text::jobs_url(visitor.base(), &filter.text)),
+        },
+        cli: format!("queuekit errors show {id} --queue {}", asked.queue),
+        row: row(group, visitor.base(), at),
+    };
+    visitor.show(&page).await
+}
+
+fn words(queue: &str, kind: &str, id: &GroupId) -> String {
+    format!("queue:{queue} kind:{kind} status:dead group:{id}")
+}
+
+/// Actions on all its jobs: they are counted first.
+fn links(visitor: &Visitor, filter: &Filter) -> Vec<(String, String, bool)> {
+    if why_not_admin(visitor).is_some() {
+        return Vec::new();
+    }
+    let url = |action| bulk::url(visitor.base(), action, &filter.text);
+    vec![
+        ("Retry all over 10 minutes".to_owned(), format!("{}&over=10m", url("retry")), false),
+        ("Delete all".to_owned(), url("delete"), true),
+    ]
+}
+
+fn actions(visitor: &Visitor, id: &GroupId, queue: &str, dead: Count) -> Vec<Action> {
+    let url = format!("{}/ui/errors/{id}/retry-one", visitor.base());
+    let label = "Retry one as a test";
+    let mut action = Action::new("retry-one", url, &visitor.csrf(), label).field("queue", queue);
+    let none = dead.is_zero().then(|| "None of its jobs is dead now".to_owned());
+    action.impossible = why_not_admin(visitor).or(none);
+    let cli = format!("queuekit errors retry --one {id} --queue {queue}");
+    vec![action.tone(Tone::Primary).cli(cli)]
+}
+
+/// Retries one dead job, as a test.
+pub(super) async fn retry_one(
+    visitor: Visitor,
+    Path(id): Path<String>,
+    form: Form,
+) -> Result<Response, Failure> {
+    let id: GroupId = id.parse().map_err(|_| Failure::not_found("this error group"))?;
+    let queue = form.get("queue");
+    let path = format!("/v1/errors/{id}?queue={}", query(queue));
+    let found: ErrorGroupsBody = visitor.get(&path).await?.read()?;
+    let Some(group) = found.groups.first() else {
+        return Err(Failure::not_found("this error group"));
+    };
+    let filter = Filter::read(&words(queue, &group.kind, &id));
+    let dead = jobs::page(&visitor, &filter, 1, None).await?;
+    let Some(job) = dead.jobs.first() else {
+        return Err(Failure::new(StatusCode::CONFLICT, "none of its jobs is dead now"));
+    };
+    visitor.act(Method::POST, &format!("/v1/jobs/{}/retry", job.id)).await?;
+    Ok(redirect(&format!("{}/ui/jobs/{}?did=retry", visitor.base(), job.id)))
+}

@@ -1,0 +1,84 @@
+//! `/ui/errors`: what fails, in groups.
+
+use axum::extract::Query;
+use axum::response::Response;
+use serde::{Deserialize, Serialize};
+
+use super::queue_rows::{queues_of, store_time};
+use super::text::query;
+use crate::ui::failure::Failure;
+use crate::ui::view::{Count, Errors, GroupRow, Page, Pager, When};
+use crate::ui::visitor::Visitor;
+use crate::web::Scope;
+use crate::wire::{ErrorGroupBody, ErrorGroupsBody};
+
+/// Groups of a page.
+const ROWS: usize = 100;
+/// The most queues to choose.
+const QUEUES: usize = 12;
+/// A group that began within this time is new.
+const NEW_MS: i64 = 3_600_000;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    queue: String,
+}
+
+#[derive(Serialize)]
+struct ToApi<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a str>,
+    limit: usize,
+}
+
+pub(super) async fn show(
+    visitor: Visitor,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Failure> {
+    visitor.caller().need(Scope::Read)?;
+    let now = visitor.ui.0.board.now().await;
+    let queue = Some(asked.queue.as_str()).filter(|queue| !queue.is_empty());
+    let answer = visitor.find("/v1/errors", &ToApi { queue, limit: ROWS }).await?;
+    let found: ErrorGroupsBody = answer.read()?;
+    let at = store_time(&visitor, &now);
+    let rows: Vec<GroupRow> =
+        found.groups.into_iter().map(|group| row(group, visitor.base(), at)).collect();
+    let base = visitor.base();
+    let mut queues = vec![(format!("{base}/ui/errors"), "all".to_owned(), queue.is_none())];
+    let failing = queues_of(&visitor, &now);
+    let failing = failing.filter(|queue| queue.totals.failed + queue.totals.dead > 0);
+    queues.extend(failing.take(QUEUES).map(|own| {
+        let name = own.name.as_str();
+        let url = format!("{base}/ui/errors?queue={}", query(name));
+        (url, name.to_owned(), queue == Some(name))
+    }));
+    let more = if rows.len() == ROWS { "the latest " } else { "" };
+    let shown = format!("{more}{} groups", rows.len());
+    let page = Errors {
+        shell: visitor.shell(Page::Errors, "Errors", &now),
+        queue: asked.queue,
+        queues,
+        rows,
+        pager: Pager { shown, ..Pager::default() },
+    };
+    visitor.show(&page).await
+}
+
+/// A group as a row.
+pub(super) fn row(group: ErrorGroupBody, base: &str, now: queuekit::Timestamp) -> GroupRow {
+    let url = super::job::error_url(base, &group.id, &group.queue);
+    let first = When::of(group.first.0, now);
+    GroupRow {
+        url,
+        queue: group.queue,
+        kind: group.kind,
+        signature: group.signature,
+        failures: Count::exact(group.failures),
+        deaths: Count::exact(group.deaths),
+        is_new: first.age_ms < NEW_MS,
+        first,
+        last: When::of(group.last.0, now),
+        spark: None,
+    }
+}

@@ -1,0 +1,143 @@
+//! `/ui/events`: the log of events, and who gets them.
+
+use axum::extract::Query;
+use axum::response::Response;
+use queuekit::Timestamp;
+use queuekit::events::Event;
+use serde::{Deserialize, Serialize};
+
+use super::job_row::brief;
+use super::queue_rows::store_time;
+use super::text::query;
+use crate::ui::failure::Failure;
+use crate::ui::view::{ConsumerRow, Count, EventRow, Events, Mark, Ms, Page, When};
+use crate::ui::visitor::Visitor;
+use crate::wire::{EventsBody, RetentionBody, SubscriptionBody, SubscriptionsBody, Time};
+
+/// Events of a page.
+const ROWS: usize = 100;
+/// How far back the page looks if nothing else is asked for: the log is in the order of time.
+const BACK: std::time::Duration = std::time::Duration::from_secs(3600);
+/// A consumer lags if this number of deliveries wait.
+const LAG: u64 = 100;
+/// A consumer fails if this share of its last deliveries did, in percent.
+const FAILING: u8 = 10;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    types: String,
+    cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ToApi<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<Time>,
+    limit: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<&'a str>,
+}
+
+pub(super) async fn show(
+    visitor: Visitor,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Failure> {
+    let now = visitor.ui.0.board.now().await;
+    let at = store_time(&visitor, &now);
+    let found: SubscriptionsBody = visitor.get("/v1/subscriptions").await?.read()?;
+    let base = visitor.base();
+    let consumers = found.subscriptions.iter().map(|one| consumer(one, base)).collect();
+    let types = Some(asked.types.trim()).filter(|types| !types.is_empty());
+    let to_api = ToApi {
+        r#type: types,
+        from: asked.cursor.is_none().then(|| Time(at.minus(BACK))),
+        limit: ROWS,
+        cursor: asked.cursor.as_deref(),
+    };
+    let log = match visitor.find("/v1/events", &to_api).await {
+        Ok(answer) => answer.read()?,
+        // The key is not for events, or the store has none.
+        Err(failure) if failure.is_lack() => EventsBody { events: Vec::new(), cursor: None },
+        Err(failure) => return Err(failure),
+    };
+    let log: EventsBody<Event> = log;
+    let older = log
+        .cursor
+        .as_ref()
+        .map(|cursor| format!("{base}/ui/events?types={}&cursor={cursor}", query(&asked.types)));
+    let events = log.events.iter().map(|event| row(&visitor, event, at)).collect();
+    let page = Events {
+        shell: visitor.shell(Page::Events, "Events and consumers", &now),
+        consumers,
+        types: asked.types.clone(),
+        events,
+        older,
+        retention: retention(&visitor).await?,
+    };
+    visitor.show(&page).await
+}
+
+async fn retention(visitor: &Visitor) -> Result<String, Failure> {
+    let kept: RetentionBody = match visitor.get("/v1/events/retention").await {
+        Ok(answer) => answer.read()?,
+        Err(failure) if failure.is_lack() => return Ok(String::new()),
+        Err(failure) => return Err(failure),
+    };
+    Ok(format!("{}, and at most {} events", Ms(kept.age_ms), Count::exact(kept.events)))
+}
+
+fn row(visitor: &Visitor, event: &Event, now: Timestamp) -> EventRow {
+    // An event's deliveries are jobs of its type in the queues of consumers.
+    let is_hidden = visitor.is_redacted("event.", event.kind.as_str());
+    let data = match is_hidden {
+        true => "hidden by the settings of the dashboard".to_owned(),
+        false => brief(&String::from_utf8_lossy(&event.data)),
+    };
+    EventRow {
+        id: event.id.to_string(),
+        kind: event.kind.to_string(),
+        at: When::of(event.emitted_at, now),
+        key: event.partition_key.as_ref().map(ToString::to_string).unwrap_or_default(),
+        data,
+    }
+}
+
+/// A consumer as a row.
+pub(super) fn consumer(body: &SubscriptionBody, base: &str) -> ConsumerRow {
+    let stats = body.stats.as_ref();
+    let count = |of: fn(&crate::wire::ConsumerStatsBody) -> u64| {
+        Count::exact(stats.map(of).unwrap_or_default())
+    };
+    let failing = stats.map_or(0.0, |stats| stats.failure_rate * 100.0).clamp(0.0, 100.0) as u8;
+    let lag = count(|stats| stats.depth);
+    let mark = if !body.enabled {
+        Mark::new("paused", "disabled")
+    } else if failing >= FAILING {
+        Mark::new("warning", "failing")
+    } else if lag.value >= LAG {
+        Mark::new("warning", "lagging")
+    } else {
+        Mark::new("ok", "ok")
+    };
+    ConsumerRow {
+        name: body.consumer.clone(),
+        url: format!("{base}/ui/consumers/{}", body.consumer),
+        events: body.events.clone(),
+        mark,
+        order: match (body.ordered, body.fair) {
+            (true, _) => "ordered",
+            (_, true) => "fair",
+            _ => "",
+        },
+        lag,
+        running: count(|stats| stats.in_flight),
+        dead: count(|stats| stats.dead),
+        completed: count(|stats| stats.totals.completed),
+        failing,
+        p50: stats.and_then(|stats| stats.latency_p50_ms).map(Ms),
+        p95: stats.and_then(|stats| stats.latency_p95_ms).map(Ms),
+    }
+}

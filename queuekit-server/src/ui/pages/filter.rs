@@ -1,0 +1,136 @@
+//! The filter of a list of jobs: the words of the command line, in the address of the page.
+
+use queuekit::Status;
+
+use super::queue_rows::queues_of;
+use super::text::jobs_url;
+use crate::grammar::filter::{terms, written};
+use crate::ui::live::Snapshot;
+use crate::ui::view::{Count, FilterBar, Pill, Tab};
+use crate::ui::visitor::Visitor;
+use crate::wire::FilterBody;
+
+/// Statuses with a tab, and all.
+const TABS: [&str; 9] =
+    ["all", "ready", "running", "failed", "scheduled", "blocked", "dead", "cancelled", "completed"];
+/// Filters to begin with.
+const COMMON: [(&str, &str); 4] = [
+    ("status:dead", "dead jobs"),
+    ("status:failed", "jobs that wait for a retry"),
+    ("status:expired", "jobs that lost their worker"),
+    ("newer:1h", "enqueued in the last hour"),
+];
+
+/// A filter, and the words it was read from.
+pub(in crate::ui) struct Filter {
+    /// Its words, as they are in the address.
+    pub(in crate::ui) text: String,
+    pub(in crate::ui) body: FilterBody,
+    terms: Vec<String>,
+    /// Why the words are no filter.
+    pub(in crate::ui) error: Option<String>,
+}
+
+impl Filter {
+    pub(in crate::ui) fn read(text: &str) -> Self {
+        let read = FilterBody::read([text]).and_then(|body| Ok((body, terms(text)?)));
+        match read {
+            Ok((body, terms)) => Self { text: joined(&terms), body, terms, error: None },
+            Err(error) => Self {
+                text: text.to_owned(),
+                body: FilterBody::default(),
+                terms: Vec::new(),
+                error: Some(error.to_string()),
+            },
+        }
+    }
+
+    /// Whether all jobs that match have ended, so that they are listed by the time of their end.
+    pub(in crate::ui) fn is_of_ended(&self) -> bool {
+        let ended = ["dead", "cancelled", "completed"];
+        let statuses = self.body.status.as_deref();
+        statuses.is_some_and(|all| all.split(',').all(|status| ended.contains(&status)))
+    }
+
+    /// The bar above the list. `typed` is what was added and is no filter.
+    pub(in crate::ui) fn bar(
+        &self,
+        visitor: &Visitor,
+        now: &Snapshot,
+        typed: &str,
+        error: Option<String>,
+    ) -> FilterBar {
+        let base = visitor.base();
+        let pill = |(at, term): (usize, &String)| {
+            let (name, value) = term.split_once(':').unwrap_or((term, ""));
+            let others = self.terms.iter().enumerate().filter(|(other, _)| *other != at);
+            let others: Vec<String> = others.map(|(_, term)| term.clone()).collect();
+            let without = jobs_url(base, &joined(&others));
+            Pill { name: name.to_owned(), value: value.to_owned(), without }
+        };
+        let command = if self.is_of_ended() { "job list --recent" } else { "job list" };
+        FilterBar {
+            url: format!("{base}/ui/jobs"),
+            text: self.text.clone(),
+            pills: self.terms.iter().enumerate().map(pill).collect(),
+            typed: typed.to_owned(),
+            error: error.or_else(|| self.error.clone()),
+            tabs: TABS.map(|status| self.tab(visitor, now, status)).into(),
+            cli: cli(&format!("queuekit {command}"), &self.terms),
+            common: COMMON.map(|(filter, name)| (jobs_url(base, filter), name)).into(),
+        }
+    }
+
+    fn tab(&self, visitor: &Visitor, now: &Snapshot, status: &'static str) -> Tab {
+        let others = self.terms.iter().filter(|term| !term.starts_with("status:"));
+        let mut terms: Vec<String> = others.cloned().collect();
+        let is_all = status == "all";
+        if !is_all {
+            terms.insert(0, format!("status:{status}"));
+        }
+        let present = self.body.status.as_deref().unwrap_or("all");
+        Tab {
+            status,
+            url: jobs_url(visitor.base(), &joined(&terms)),
+            count: self.count(visitor, now, status),
+            is_current: present == status,
+        }
+    }
+
+    /// How many jobs have this status, if the figures of queues say so.
+    fn count(&self, visitor: &Visitor, now: &Snapshot, status: &str) -> Option<Count> {
+        let of = |term: &String| term.starts_with("status:") || term.starts_with("queue:");
+        let status: Status = Status::ALL.into_iter().find(|own| own.as_str() == status)?;
+        if !self.terms.iter().all(of) || visitor.caller().is_bound_to_kinds() {
+            return None;
+        }
+        let wanted = self.body.queue.as_deref();
+        let queues = queues_of(visitor, now);
+        let queues = queues.filter(|queue| wanted.is_none_or(|name| name == queue.name.as_str()));
+        Some(queues.map(|queue| Count::from(queue.counts.get(status))).sum())
+    }
+
+    /// The command that does this to the jobs of the filter.
+    pub(in crate::ui) fn cli(&self, command: &str) -> String {
+        cli(command, &self.terms)
+    }
+
+    pub(in crate::ui) fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+}
+
+fn joined(terms: &[String]) -> String {
+    terms.iter().map(|term| written(term)).collect::<Vec<_>>().join(" ")
+}
+
+/// A command with these terms as arguments of a shell.
+fn cli(command: &str, terms: &[String]) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || ":._-,/+@=".contains(letter);
+    let argument = |term: &String| match term.chars().all(plain) {
+        true => term.clone(),
+        false => format!("'{}'", written(term).replace('\'', "'\\''")),
+    };
+    let arguments: Vec<String> = terms.iter().map(argument).collect();
+    format!("{command} {}", arguments.join(" ")).trim_end().to_owned()
+}

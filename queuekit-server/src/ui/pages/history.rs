@@ -1,0 +1,306 @@
+//! The charts of what happened: jobs by outcome, and how long they waited and ran.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use queuekit::history::{Histogram, Resolution, Runs, TotalsRow, rates};
+use queuekit::queues::Totals;
+use queuekit::{QueueName, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::queue_rows::{queues_of, store_time};
+use crate::ui::failure::Failure;
+use crate::ui::live::Snapshot;
+use crate::ui::view::{Chart, Count, Deploy, Ms, Point, RangeLink, Series, Unit, When};
+use crate::ui::visitor::Visitor;
+use crate::wire::{HistoryBody, Time, TotalsRowBody};
+
+/// The most rows of totals that a page reads: of many queues, a coarser step is shown.
+const ROWS: usize = 8000;
+/// The most answers that a page asks for; later rows are left out then.
+const ANSWERS: usize = 8;
+/// The most versions that are marked.
+const DEPLOYS: usize = 20;
+
+/// The query of pages with charts.
+#[derive(Deserialize)]
+pub(in crate::ui) struct RangeQuery {
+    #[serde(default)]
+    range: String,
+}
+
+/// How far back the charts go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ui) enum Range {
+    Minutes,
+    Hour,
+    Day,
+    Week,
+}
+
+/// Both charts.
+pub(in crate::ui) struct Charts {
+    pub(in crate::ui) throughput: Chart,
+    pub(in crate::ui) latency: Chart,
+}
+
+#[derive(Serialize)]
+struct Asked<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<&'a str>,
+    from: Time,
+    step: String,
+}
+
+impl Range {
+    const ALL: [Self; 4] = [Self::Minutes, Self::Hour, Self::Day, Self::Week];
+
+    pub(in crate::ui) fn of(query: &RangeQuery) -> Self {
+        Self::ALL.into_iter().find(|range| range.name() == query.range).unwrap_or(Self::Hour)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Minutes => "5m",
+            Self::Hour => "1h",
+            Self::Day => "24h",
+            Self::Week => "7d",
+        }
+    }
+
+    const fn length(self) -> Duration {
+        Duration::from_secs(match self {
+            Self::Minutes => 5 * 60,
+            Self::Hour => 3600,
+            Self::Day => 24 * 3600,
+            Self::Week => 7 * 24 * 3600,
+        })
+    }
+
+    /// The finest step with which this number of queues has few enough rows.
+    fn step(self, queues: usize) -> Resolution {
+        let fits = |step: &&Resolution| {
+            let points = self.length().as_secs() / step.length().as_secs();
+            self.length() <= step.kept() && points.saturating_mul(queues as u64) <= ROWS as u64
+        };
+        let least = match self {
+            Self::Minutes | Self::Hour => Resolution::Minute,
+            Self::Day => Resolution::TenMinutes,
+            Self::Week => Resolution::Hour,
+        };
+        let steps = Resolution::ALL.iter().filter(|step| **step >= least);
+        steps.clone().find(fits).copied().unwrap_or(Resolution::Hour)
+    }
+
+    pub(in crate::ui) fn links(self, base: &str, path: &str) -> Vec<RangeLink> {
+        let link = |range: Self| RangeLink {
+            name: range.name(),
+            url: format!("{base}{path}?range={}", range.name()),
+            is_current: range == self,
+        };
+        Self::ALL.into_iter().map(link).collect()
+    }
+}
+
+/// The charts of a queue, or of all that the viewer may see.
+pub(in crate::ui) async fn charts(
+    visitor: &Visitor,
+    queue: Option<&str>,
+    range: Range,
+    now: &Snapshot,
+) -> Result<Charts, Failure> {
+    let queues = queue.map_or_else(|| queues_of(visitor, now).count(), |_| 1);
+    let step = range.step(queues);
+    let store_now = store_time(visitor, now);
+    let begin = step.start_of(store_now.minus(range.length()));
+    let read = match now.outage {
+        // The page is shown without them.
+        Some(_) => Read::default(),
+        None => read(visitor, queue, begin, step).await?,
+    };
+    let times: Vec<Timestamp> = std::iter::successors(Some(begin), |at| Some(*at + step.length()))
+        .take_while(|at| *at <= store_now)
+        .collect();
+    let at = visitor.app().now();
+    let point = |time: &Timestamp| Point {
+        seconds: time.as_millis().div_euclid(1000),
+        when: When::of(*time, at),
+    };
+    let points: Vec<Point> = times.iter().map(point).collect();
+    let deploys = deploys(visitor, now, queue, begin);
+    Ok(Charts {
+        throughput: throughput(&read, &times, points.clone(), deploys.clone(), step),
+        latency: latency(&read, &times, points, deploys),
+    })
+}
+
+#[derive(Default)]
+struct Read {
+    /// What was done in each time.
+    done: BTreeMap<Timestamp, Totals>,
+    runs: BTreeMap<Timestamp, Runs>,
+}
+
+async fn read(
+    visitor: &Visitor,
+    queue: Option<&str>,
+    begin: Timestamp,
+    step: Resolution,
+) -> Result<Read, Failure> {
+    // The first difference needs the row before.
+    let mut from = Time(begin.minus(step.length()));
+    let (mut totals, mut read) = (Vec::new(), Read::default());
+    for _ in 0..ANSWERS {
+        let asked = Asked { queue, from, step: step.to_string() };
+        let answer = match visitor.find("/v1/history", &asked).await {
+            Ok(answer) => answer,
+            // A store without history has no charts, and a restricted key may see none.
+            Err(failure) if failure.is_lack() => break,
+            Err(failure) => return Err(failure),
+        };
+        let body: HistoryBody = answer.read()?;
+        totals.extend(body.totals.iter().filter_map(totals_row));
+        for row in &body.runs {
+            read.runs.entry(row.at.0).or_default().merge(&row.runs());
+        }
+        match body.next {
+            Some(next) => from = next,
+            None => break,
+        }
+    }
+    for rate in rates(&totals) {
+        let of_time = read.done.entry(step.start_of(rate.to)).or_default();
+        *of_time = sum(*of_time, rate.change);
+    }
+    Ok(read)
+}
+
+fn totals_row(row: &TotalsRowBody) -> Option<TotalsRow> {
+    let totals = Totals {
+        enqueued: row.enqueued,
+        completed: row.completed,
+        failed: row.failed,
+        dead: row.dead,
+        cancelled: row.cancelled,
+    };
+    let queue = QueueName::new(&row.queue).ok()?;
+    Some(TotalsRow { queue, at: row.at.0, read_at: row.read_at.0, totals })
+}
+
+fn sum(a: Totals, b: Totals) -> Totals {
+    let (mut sums, b) = (a.numbers(), b.numbers());
+    sums.iter_mut().zip(b).for_each(|(sum, number)| *sum = sum.saturating_add(number));
+    Totals::from_numbers(&sums).unwrap_or(a)
+}
+
+fn throughput(
+    read: &Read,
+    times: &[Timestamp],
+    points: Vec<Point>,
+    deploys: Vec<Deploy>,
+    step: Resolution,
+) -> Chart {
+    let series = |name, class, of: fn(&Totals) -> u64| {
+        let values = times.iter().map(|time| read.done.get(time).map(of)).collect();
+        Series { name, class, values }
+    };
+    let all = read.done.values().fold(Totals::default(), |all, one| sum(all, *one));
+    let told = |number, word: &str| format!("{} {word}", Count::exact(number));
+    let sentence = format!(
+        "{}, {}, {}; each point is {}",
+        told(all.completed, "completed"),
+        told(all.failed, "failed"),
+        told(all.dead, "dead"),
+        step_in_words(step),
+    );
+    Chart {
+        id: "throughput",
+        title: "Throughput",
+        sentence,
+        unit: Unit::Jobs,
+        times: points,
+        series: vec![
+            series("completed", "completed", |totals| totals.completed),
+            series("failed", "failed", |totals| totals.failed),
+            series("dead", "dead", |totals| totals.dead),
+        ],
+        deploys,
+    }
+}
+
+fn step_in_words(step: Resolution) -> &'static str {
+    match step {
+        Resolution::Minute => "a minute",
+        Resolution::TenMinutes => "10 minutes",
+        Resolution::Hour => "an hour",
+    }
+}
+
+fn latency(read: &Read, times: &[Timestamp], points: Vec<Point>, deploys: Vec<Deploy>) -> Chart {
+    let millis = |of: &Histogram, share| of.quantile(share).map(|time| Ms::from(time).0);
+    let series = |name, class, of: &dyn Fn(&Runs) -> Option<u64>| {
+        let values = times.iter().map(|time| read.runs.get(time).and_then(of)).collect();
+        Series { name, class, values }
+    };
+    let mut all = Runs::default();
+    read.runs.values().for_each(|runs| all.merge(runs));
+    let told =
+        |of: &Histogram| millis(of, 0.95).map_or("unknown".to_owned(), |ms| Ms(ms).to_string());
+    let sentence = format!(
+        "95 % of runs waited less than {} and took less than {}",
+        told(&all.wait),
+        told(&all.run)
+    );
+    Chart {
+        id: "latency",
+        title: "Wait and run",
+        sentence,
+        unit: Unit::Ms,
+        times: points,
+        series: vec![
+            series("wait p50", "wait50", &|runs| millis(&runs.wait, 0.5)),
+            series("wait p95", "wait95", &|runs| millis(&runs.wait, 0.95)),
+            series("run p50", "run50", &|runs| millis(&runs.run, 0.5)),
+            series("run p95", "run95", &|runs| millis(&runs.run, 0.95)),
+        ],
+        deploys,
+    }
+}
+
+/// When the first worker of each version started.
+fn deploys(
+    visitor: &Visitor,
+    now: &Snapshot,
+    queue: Option<&str>,
+    begin: Timestamp,
+) -> Vec<Deploy> {
+    let mut first = BTreeMap::<String, Timestamp>::new();
+    for worker in now.figures.iter().flat_map(|figures| &figures.workers) {
+        let Some(seen) = super::workers::seen(visitor.caller(), worker) else { continue };
+        let serves = queue.is_none_or(|queue| seen.queues.iter().any(|own| own == queue));
+        let Some(started) = seen.started_at.filter(|_| serves && !seen.version.is_empty()) else {
+            continue;
+        };
+        let at = first.entry(seen.version).or_insert(started.0);
+        *at = (*at).min(started.0);
+    }
+    let shown = first.into_iter().filter(|(_, at)| *at >= begin).take(DEPLOYS);
+    shown
+        .map(|(version, at)| Deploy { seconds: at.as_millis().div_euclid(1000), version })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s6_the_more_queues_the_coarser_the_step() {
+        assert_eq!(Range::Hour.step(1), Resolution::Minute);
+        assert_eq!(Range::Hour.step(1000), Resolution::TenMinutes);
+        assert_eq!(Range::Hour.step(8000), Resolution::Hour);
+        assert_eq!(Range::Day.step(1), Resolution::TenMinutes);
+        assert_eq!(Range::Week.step(1), Resolution::Hour);
+        assert_eq!(Range::Week.step(1_000_000), Resolution::Hour);
+    }
+}

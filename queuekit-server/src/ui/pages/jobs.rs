@@ -1,0 +1,147 @@
+//! `/ui/jobs`: the jobs of a filter.
+
+use axum::extract::Query;
+use axum::http::StatusCode;
+use axum::response::Response;
+use queuekit::{Job, Status};
+use serde::{Deserialize, Serialize};
+
+use super::bulk;
+use super::filter::Filter;
+use super::text::jobs_url;
+use crate::ui::failure::Failure;
+use crate::ui::redirect::redirect;
+use crate::ui::view::{BulkButton, Count, JobRow, Jobs, Newer, Page, Pager};
+use crate::ui::visitor::Visitor;
+use crate::web::Scope;
+use crate::wire::{FilterBody, JobsBody};
+
+/// Jobs of a page.
+const ROWS: usize = 50;
+/// A page tells how many jobs it has looked at if they are more than this.
+const EXAMINED: usize = 1000;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    q: String,
+    /// Words to add to the filter.
+    add: String,
+    cursor: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ToApi<'a> {
+    #[serde(flatten)]
+    filter: &'a FilterBody,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    recent: bool,
+    limit: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<&'a str>,
+}
+
+pub(super) async fn show(
+    visitor: Visitor,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Failure> {
+    visitor.caller().need(Scope::Read)?;
+    let filter = Filter::read(&asked.q);
+    let mut error = None;
+    if !asked.add.trim().is_empty() {
+        let both = Filter::read(&format!("{} {}", asked.q, asked.add));
+        match both.error {
+            None => return Ok(redirect(&jobs_url(visitor.base(), &both.text))),
+            Some(why) => error = Some(why),
+        }
+    }
+    let now = visitor.ui.0.board.now().await;
+    let found = match filter.error {
+        Some(_) => None,
+        None => match page(&visitor, &filter, ROWS, asked.cursor.as_deref()).await {
+            Ok(found) => Some(found),
+            // The filter is what is wrong, such as for a key that has to name its queue.
+            Err(failure) if is_of_filter(&failure) => {
+                error = Some(failure.detail);
+                None
+            }
+            Err(failure) => return Err(failure),
+        },
+    };
+    let at = visitor.app().now();
+    let rows: Vec<JobRow> =
+        found.iter().flat_map(|found| &found.jobs).map(|job| JobRow::of(job, at)).collect();
+    let here = jobs_url(visitor.base(), &filter.text);
+    let pager = pager(found.as_ref(), &here, asked.cursor.is_some());
+    let selected = buttons(&visitor, found.as_ref().map_or(&[], |found| &found.jobs));
+    let page = Jobs {
+        shell: visitor.shell(Page::Jobs, "Jobs", &now),
+        filter: filter.bar(&visitor, &now, &asked.add, error),
+        newer: Newer { count: String::new(), url: here },
+        rows,
+        pager,
+        selected,
+        all: bulk::links(&visitor, &filter),
+        all_told: "all that match".to_owned(),
+        bulk_url: format!("{}/ui/jobs/selected", visitor.base()),
+    };
+    visitor.show(&page).await
+}
+
+/// A page of the jobs of a filter; those that have ended by the time of their end.
+pub(in crate::ui) async fn page(
+    visitor: &Visitor,
+    filter: &Filter,
+    limit: usize,
+    cursor: Option<&str>,
+) -> Result<JobsBody<Job>, Failure> {
+    let recent = filter.is_of_ended() && visitor.can_list_recent().await;
+    let query = ToApi { filter: &filter.body, recent, limit, cursor };
+    let answer = visitor.find("/v1/jobs", &query).await?;
+    answer.read()
+}
+
+impl Visitor {
+    /// Whether the store has few enough queues for a list by the time of the end.
+    async fn can_list_recent(&self) -> bool {
+        let now = self.ui.0.board.now().await;
+        now.figures.as_ref().is_some_and(|figures| figures.queues.len() <= 1000)
+    }
+}
+
+fn is_of_filter(failure: &Failure) -> bool {
+    let of_filter =
+        [StatusCode::FORBIDDEN, StatusCode::UNPROCESSABLE_ENTITY, StatusCode::BAD_REQUEST];
+    of_filter.contains(&failure.status)
+}
+
+fn pager(found: Option<&JobsBody<Job>>, here: &str, is_later: bool) -> Pager {
+    let Some(found) = found else { return Pager::default() };
+    let examined = found.examined.jobs;
+    let more = if found.cursor.is_some() { ", and more" } else { "" };
+    Pager {
+        shown: format!("{}{more}", Count::exact(found.jobs.len() as u64).jobs()),
+        examined: (examined > found.jobs.len() + EXAMINED)
+            .then(|| format!("examined {}", Count::exact(examined as u64))),
+        newer: is_later.then(|| here.to_owned()),
+        older: found.cursor.as_ref().map(|cursor| format!("{here}&cursor={cursor}")),
+    }
+}
+
+/// Actions on the selected jobs; each is impossible if no listed job allows it.
+fn buttons(visitor: &Visitor, jobs: &[Job]) -> Vec<BulkButton> {
+    let why_not = super::queue::why_not_admin(visitor);
+    let button = |action, verb, is_danger, allows: fn(&Job) -> bool, none: &str| BulkButton {
+        action,
+        verb,
+        is_danger,
+        impossible: why_not.clone().or_else(|| (!jobs.iter().any(allows)).then(|| none.to_owned())),
+    };
+    let ended = |job: &Job| matches!(job.status, Status::Dead | Status::Cancelled);
+    let open = |job: &Job| job.finished_at.is_none();
+    vec![
+        button("retry", "Retry", false, ended, "None of these jobs is dead or cancelled"),
+        button("cancel", "Cancel", true, open, "All of these jobs have ended"),
+        button("delete", "Delete", true, |_| true, "There are no jobs"),
+    ]
+}

@@ -1,0 +1,78 @@
+//! The pages, a file for each.
+
+mod about;
+mod attention;
+mod audit;
+pub(super) mod bulk;
+mod consumer;
+mod content;
+mod doctor;
+mod error_group;
+mod errors;
+mod events;
+mod filter;
+mod history;
+mod job;
+mod job_actions;
+mod job_life;
+mod job_row;
+mod jobs;
+mod keys;
+pub(super) mod overview;
+pub(super) mod problem;
+pub(super) mod queue;
+mod queue_actions;
+mod queue_rows;
+pub(super) mod queues;
+mod schedules;
+mod selected;
+pub(super) mod shell;
+mod text;
+pub(super) mod workers;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use super::failure::Failure;
+use super::login;
+use super::shared::Ui;
+
+/// All pages behind a login.
+pub(super) fn router() -> Router<Ui> {
+    Router::new()
+        .route("/", get(overview::show))
+        .route("/about", get(about::show))
+        .route("/logout", post(login::log_out))
+        .route("/queues", get(queues::show))
+        .route("/queues/{name}", get(queue::show))
+        .route("/queues/{name}/pause", post(queue_actions::pause))
+        .route("/queues/{name}/resume", post(queue_actions::resume))
+        .route("/queues/{name}/settings", post(queue_actions::configure))
+        .route("/jobs", get(jobs::show))
+        .route("/jobs/selected", post(selected::act))
+        .route("/jobs/{id}", get(job::show))
+        .route("/jobs/{id}/copy", get(job_actions::ask_copy).post(job_actions::copy))
+        .route("/jobs/{id}/{action}", get(job_actions::file_of).post(job_actions::act))
+        .route("/errors", get(errors::show))
+        .route("/errors/{id}", get(error_group::show))
+        .route("/errors/{id}/retry-one", post(error_group::retry_one))
+        .route("/schedules", get(schedules::list))
+        .route("/schedules/{name}", get(schedules::show))
+        .route("/schedules/{name}/{action}", post(schedules::act))
+        .route("/events", get(events::show))
+        .route("/consumers/{name}", get(consumer::show))
+        .route("/consumers/{name}/{action}", post(consumer::act))
+        .route("/workers", get(workers::show))
+        .route("/workers/orders", post(workers::order))
+        .route("/bulk", get(bulk::ask).post(bulk::begin))
+        .route("/bulk/{id}", get(bulk::show))
+        .route("/bulk/{id}/stop", post(bulk::stop))
+        .route("/audit", get(audit::show))
+        .route("/doctor", get(doctor::show))
+        .route("/keys", get(keys::show))
+        .fallback(missing)
+}
+
+async fn missing() -> Failure {
+    Failure::not_found("this page")
+}

@@ -1,0 +1,38 @@
+//! The page that says why another is not shown.
+
+use axum::response::Response;
+
+use crate::ui::failure::Failure;
+use crate::ui::view::{Page, Problem};
+use crate::ui::visitor::Visitor;
+
+pub(in crate::ui) async fn show(visitor: &Visitor, failure: &Failure) -> Result<Response, Failure> {
+    let now = visitor.ui.0.board.now().await;
+    let title = failure.title();
+    let page = Problem {
+        shell: visitor.shell(page_of(visitor.path()), title, &now),
+        code: failure.status.as_u16(),
+        title: title.to_owned(),
+        detail: sentence(&failure.detail),
+        links: vec![(format!("{}/ui", visitor.base()), "Overview".to_owned())],
+    };
+    visitor.show(&page).await
+}
+
+/// The page of the navigation to which the address belongs.
+fn page_of(path: &str) -> Page {
+    let all = Page::GROUPS.into_iter().flatten().copied();
+    let below = all.filter(|page| *page != Page::Overview && path.starts_with(page.path()));
+    below.max_by_key(|page| page.path().len()).unwrap_or(Page::Overview)
+}
+
+/// A detail as a sentence.
+fn sentence(detail: &str) -> String {
+    let mut letters = detail.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    let mut sentence: String = first.chain(letters).collect();
+    if !sentence.ends_with(['.', '?', '!']) {
+        sentence.push('.');
+    }
+    sentence
+}

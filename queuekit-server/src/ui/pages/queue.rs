@@ -1,0 +1,214 @@
+//! `/ui/queues/NAME`: one queue.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Path, Query};
+use axum::response::Response;
+use queuekit::queues::{Keep, KeyOnDead, KeyOnWait, Order, Queue};
+use queuekit::{Job, QueueName, Status};
+
+use super::history::{self, Range, RangeQuery};
+use super::queue_rows::{Slots, health, queues_of};
+use super::text::jobs_url;
+use super::workers;
+use crate::grammar::Span;
+use crate::grammar::filter::written;
+use crate::ui::failure::Failure;
+use crate::ui::live::Snapshot;
+use crate::ui::view::{
+    Action, Count, Mark, Ms, Page, QueueHead, QueuePage, Setting, SettingsForm, StateBar,
+    StatePart, Tally, TallyRow, Tone,
+};
+use crate::ui::visitor::Visitor;
+use crate::web::Scope;
+use crate::wire::JobsBody;
+
+/// How many ready jobs are looked at for the kinds and keys that wait.
+const SAMPLE: usize = 200;
+/// The most rows of a tally.
+const TALLY: usize = 20;
+
+pub(in crate::ui) async fn show(
+    visitor: Visitor,
+    Path(name): Path<String>,
+    Query(query): Query<RangeQuery>,
+) -> Result<Response, Failure> {
+    visitor.caller().need(Scope::Read)?;
+    let name = QueueName::new(name)?;
+    let now = visitor.ui.0.board.now().await;
+    let Some(queue) = found(&visitor, &now, name.as_str()) else {
+        return Err(Failure::not_found(&format!("the queue {name}")));
+    };
+    let range = Range::of(&query);
+    let charts = history::charts(&visitor, Some(name.as_str()), range, &now).await?;
+    let (kinds, keys) = waiting(&visitor, &name, &now).await?;
+    let path = format!("/ui/queues/{name}");
+    let page = QueuePage {
+        shell: visitor.shell(Page::Queues, name.as_str(), &now),
+        head: head(&visitor, &now, queue),
+        ranges: range.links(visitor.base(), &path),
+        throughput: charts.throughput,
+        latency: charts.latency,
+        kinds,
+        keys,
+        workers: workers::table(&visitor, &now, Some(name.as_str())),
+        settings: settings(&visitor, queue),
+        actions: actions(&visitor, queue),
+        name: name.to_string(),
+    };
+    visitor.show(&page).await
+}
+
+/// The queue, if the viewer may see it.
+pub(in crate::ui) fn found<'a>(
+    visitor: &Visitor,
+    now: &'a Snapshot,
+    name: &str,
+) -> Option<&'a Queue> {
+    queues_of(visitor, now).find(|queue| queue.name.as_str() == name)
+}
+
+pub(in crate::ui) fn head(visitor: &Visitor, now: &Snapshot, queue: &Queue) -> QueueHead {
+    let in_use = Slots::of(now).serving(queue.name.as_str()).unwrap_or_default();
+    let part = |status: Status| StatePart {
+        mark: Mark::status(status.as_str()),
+        count: queue.counts.get(status).into(),
+        url: jobs_url(visitor.base(), &format!("queue:{} status:{status}", queue.name)),
+    };
+    QueueHead {
+        name: queue.name.to_string(),
+        description: queue.settings.description.clone(),
+        is_paused: queue.settings.paused,
+        health: health(queue),
+        oldest: queue.oldest_ready_age.map(Ms::from),
+        workers: queue.workers,
+        slots: in_use.slots,
+        in_use: in_use.running,
+        pending: Count::exact(queue.depth()),
+        max_pending: queue.settings.max_pending.map(Count::exact),
+        bar: StateBar { parts: Status::ALL.into_iter().map(part).collect() },
+    }
+}
+
+/// The kinds and partition keys of the first ready jobs.
+async fn waiting(
+    visitor: &Visitor,
+    name: &QueueName,
+    now: &Snapshot,
+) -> Result<(Tally, Tally), Failure> {
+    let (mut kinds, mut keys) = (BTreeMap::<String, u64>::new(), BTreeMap::<String, u64>::new());
+    let mut seen = 0;
+    // A key for some kinds has to name one of them.
+    if !visitor.caller().is_bound_to_kinds() && now.outage.is_none() {
+        let path = format!("/v1/queues/{name}/jobs?status=ready,blocked&limit={SAMPLE}");
+        let answer = visitor.get(&path).await?;
+        let page: JobsBody<Job> = answer.read()?;
+        seen = page.jobs.len();
+        for job in page.jobs {
+            *kinds.entry(job.kind.to_string()).or_default() += 1;
+            if let Some(key) = &job.partition_key {
+                *keys.entry(key.to_string()).or_default() += 1;
+            }
+        }
+    }
+    let of = format!("of the first {seen} that wait");
+    let tally = |counted: BTreeMap<String, u64>, term: &str| {
+        let mut rows: Vec<(String, u64)> = counted.into_iter().collect();
+        rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let row = |(name_of, count): (String, u64)| TallyRow {
+            url: jobs_url(
+                visitor.base(),
+                &format!("queue:{name} {}", written(&format!("{term}:{name_of}"))),
+            ),
+            name: name_of,
+            count: Count::exact(count),
+            note: String::new(),
+        };
+        Tally { rows: rows.into_iter().take(TALLY).map(row).collect(), of: of.clone() }
+    };
+    Ok((tally(kinds, "kind"), tally(keys, "key")))
+}
+
+fn actions(visitor: &Visitor, queue: &Queue) -> Vec<Action> {
+    let (name, is_paused) = (&queue.name, queue.settings.paused);
+    let (verb, label) = if is_paused { ("resume", "Resume") } else { ("pause", "Pause") };
+    let url = format!("{}/ui/queues/{name}/{verb}", visitor.base());
+    let tone = if is_paused { Tone::Primary } else { Tone::Plain };
+    let action = Action::new("pause", url, &visitor.csrf(), format!("{label} {name}"));
+    let action = action.tone(tone).cli(format!("queuekit queue {verb} {name}"));
+    vec![match why_not_admin(visitor) {
+        Some(why) => action.impossible(why),
+        None => action,
+    }]
+}
+
+/// Why the viewer cannot change queues and jobs.
+pub(in crate::ui) fn why_not_admin(visitor: &Visitor) -> Option<String> {
+    let lacks = !visitor.caller().has(Scope::Admin);
+    lacks.then(|| "Your key lacks the scope admin".to_owned())
+}
+
+fn settings(visitor: &Visitor, queue: &Queue) -> SettingsForm {
+    let (name, own) = (&queue.name, &queue.settings);
+    let or_none = |number: Option<u64>| number.map_or("none".to_owned(), |it| it.to_string());
+    let age = |keep: &Keep| keep.age().map_or("none".to_owned(), |age| Span(age).to_string());
+    let text = |name, label, help, value| Setting { name, label, help, value, choices: &[] };
+    let one =
+        |name, label, help, value: String, choices| Setting { name, label, help, value, choices };
+    let rows = vec![
+        text("description", "Description", "What the queue is for.", own.description.clone()),
+        text(
+            "max-pending",
+            "Most pending jobs",
+            "An enqueue beyond it is refused. `none` is no limit.",
+            or_none(own.max_pending),
+        ),
+        text("per-key", "Runs per partition key", "1 keeps their order.", own.per_key.to_string()),
+        one(
+            "key-on-wait",
+            "While an earlier job of the key waits",
+            "`block`: later ones wait for it; `skip`: they may run before it.",
+            own.key_on_wait.to_string(),
+            KeyOnWait::WORDS,
+        ),
+        one(
+            "key-on-dead",
+            "When an earlier job of the key is dead",
+            "`hold`: later ones wait until it is retried or deleted.",
+            own.key_on_dead.to_string(),
+            KeyOnDead::WORDS,
+        ),
+        one(
+            "order",
+            "Order",
+            "`strict`: by priority, then due time; `fair`: partition keys take turns.",
+            own.order.to_string(),
+            Order::WORDS,
+        ),
+        text(
+            "dedup-window",
+            "Idempotency keys stay in use for",
+            "After the job has ended, such as 24h.",
+            Span(own.dedup_window).to_string(),
+        ),
+        text(
+            "keep-done",
+            "Keep completed jobs for",
+            "Such as 7d; `none` is no limit.",
+            age(&own.retention.done),
+        ),
+        text(
+            "keep-dead",
+            "Keep dead jobs for",
+            "Such as 30d; `none` is no limit.",
+            age(&own.retention.dead),
+        ),
+    ];
+    SettingsForm {
+        url: format!("{}/ui/queues/{name}/settings", visitor.base()),
+        rows,
+        edited: None,
+        impossible: why_not_admin(visitor),
+        cli: format!("queuekit queue set {name} --help"),
+    }
+}

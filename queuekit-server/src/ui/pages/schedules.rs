@@ -1,0 +1,217 @@
+//! `/ui/schedules`: jobs by the clock.
+
+use axum::extract::{Path, Query};
+use axum::http::Method;
+use axum::response::Response;
+use jiff::tz::TimeZone;
+use queuekit::schedules::ScheduleName;
+use queuekit::{Job, Timestamp};
+use serde::Deserialize;
+
+use super::filter::Filter;
+use super::job_life::ran;
+use super::jobs;
+use super::queue_rows::store_time;
+use super::text::query;
+use crate::ui::failure::Failure;
+use crate::ui::form::Form;
+use crate::ui::redirect::redirect;
+use crate::ui::view::{
+    Action, Content, Count, Dot, Dots, Fact, FactValue, Facts, Mark, Ms, Page, SchedulePage,
+    ScheduleRow, Schedules, Tone, When,
+};
+use crate::ui::visitor::Visitor;
+use crate::web::Scope;
+use crate::wire::{NextRunsBody, ScheduleBody, SchedulesBody};
+
+/// A schedule is late if its time came this long ago.
+const LATE_MS: i64 = 60_000;
+/// The last jobs that are shown.
+const JOBS: usize = 30;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    after: Option<String>,
+}
+
+pub(super) async fn list(
+    visitor: Visitor,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Failure> {
+    let after = asked.after.map(|after| format!("?after={}", query(&after))).unwrap_or_default();
+    let found: SchedulesBody = visitor.get(&format!("/v1/schedules{after}")).await?.read()?;
+    let now = visitor.ui.0.board.now().await;
+    let at = store_time(&visitor, &now);
+    let base = visitor.base();
+    let rows = found.schedules.iter().map(|schedule| row(schedule, base, at)).collect();
+    let page = Schedules {
+        shell: visitor.shell(Page::Schedules, "Schedules", &now),
+        rows,
+        more: found.after.map(|after| format!("{base}/ui/schedules?after={}", query(&after))),
+    };
+    visitor.show(&page).await
+}
+
+pub(super) async fn show(visitor: Visitor, Path(name): Path<String>) -> Result<Response, Failure> {
+    let name = ScheduleName::new(name)?;
+    let path = format!("/v1/schedules/{name}");
+    let answer = visitor.get(&path).await?;
+    let schedule: ScheduleBody = answer.read()?;
+    let next: NextRunsBody = visitor.get(&format!("{path}/next?count=5")).await?.read()?;
+    let now = visitor.ui.0.board.now().await;
+    let (at, base) = (store_time(&visitor, &now), visitor.base());
+    let mut row = row(&schedule, base, at);
+    row.dots = dots(&visitor, &row, at).await?;
+    let zone = schedule.zone.as_deref().and_then(|zone| TimeZone::get(zone).ok());
+    let zone = zone.unwrap_or(TimeZone::UTC);
+    let in_zone = |at: Timestamp| {
+        let instant = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
+        instant.to_zoned(zone.clone()).strftime("%a %d %b %H:%M").to_string()
+    };
+    let of = (row.queue.clone(), row.kind.clone());
+    let payload = schedule.job.as_ref().map(payload).unwrap_or_default();
+    let page = SchedulePage {
+        shell: visitor.shell(Page::Schedules, name.as_str(), &now),
+        next: next.next.iter().map(|next| (in_zone(next.0), When::of(next.0, at))).collect(),
+        facts: facts(&schedule, at),
+        payload: Content::of(
+            &visitor,
+            "payload",
+            (&of.0, &of.1),
+            payload.as_bytes(),
+            format!("{base}/ui/schedules/{name}"),
+        ),
+        actions: actions(&visitor, &row),
+        cli: format!("queuekit cron list {name}"),
+        row,
+    };
+    visitor.show(&page).await
+}
+
+fn payload(job: &crate::wire::ScheduledJobBody) -> String {
+    let json = job.payload.as_ref().map(|payload| payload.get().to_owned());
+    json.or_else(|| job.payload_base64.clone()).unwrap_or_default()
+}
+
+fn row(schedule: &ScheduleBody, base: &str, now: Timestamp) -> ScheduleRow {
+    let job = schedule.job.as_ref();
+    let next = schedule.next_at.map(|at| When::of(at.0, now));
+    let is_paused = schedule.paused.unwrap_or(false);
+    let every = schedule.every_ms.map(|every| format!("every {}", Ms(every)));
+    ScheduleRow {
+        name: schedule.name.clone(),
+        url: format!("{base}/ui/schedules/{}", schedule.name),
+        timing: schedule.cron.clone().or(every).unwrap_or_default(),
+        zone: schedule.zone.clone().unwrap_or_default(),
+        words: schedule.description.clone().unwrap_or_default(),
+        kind: job.map(|job| job.kind.clone()).unwrap_or_default(),
+        queue: job.map(|job| job.queue.clone()).unwrap_or_default(),
+        is_paused,
+        is_late: !is_paused && next.as_ref().is_some_and(|next| next.age_ms > LATE_MS),
+        next,
+        enqueued: Count::exact(schedule.enqueued.unwrap_or(0)),
+        dots: Dots::default(),
+        error: schedule.error.clone(),
+    }
+}
+
+/// Its last jobs, oldest first.
+async fn dots(visitor: &Visitor, row: &ScheduleRow, now: Timestamp) -> Result<Dots, Failure> {
+    if row.queue.is_empty() {
+        return Ok(Dots::default());
+    }
+    let words = format!(
+        "queue:{} kind:{} status:completed,dead,cancelled meta.schedule:{}",
+        row.queue, row.kind, row.name
+    );
+    let found = match jobs::page(visitor, &Filter::read(&words), JOBS, None).await {
+        Ok(found) => found,
+        Err(failure) if failure.is_lack() => return Ok(Dots::default()),
+        Err(failure) => return Err(failure),
+    };
+    let dot = |job: &Job| {
+        let took = ran(job, now).map_or(String::new(), |time| format!(" in {}", Ms::from(time)));
+        Dot {
+            mark: Mark::status(job.status.as_str()),
+            url: format!("{}/ui/jobs/{}", visitor.base(), job.id),
+            label: format!("{}{took}", job.status),
+        }
+    };
+    Ok(Dots { items: found.jobs.iter().rev().map(dot).collect() })
+}
+
+fn facts(schedule: &ScheduleBody, now: Timestamp) -> Facts {
+    let text = |name, value: String| Fact { name, value: FactValue::Text(value) };
+    let time = |name, at| Fact { name, value: FactValue::Time(When::of(at, now)) };
+    let mut items = Vec::new();
+    let word = |value: &serde_json::Value| value.to_string().trim_matches('"').to_owned();
+    items.extend(
+        schedule
+            .catch_up
+            .and_then(|it| serde_json::to_value(it).ok())
+            .map(|value| text("Missed times", word(&value))),
+    );
+    items.extend(
+        schedule
+            .overlap
+            .and_then(|it| serde_json::to_value(it).ok())
+            .map(|value| text("Overlap", word(&value))),
+    );
+    items.extend(schedule.jitter_ms.map(|jitter| text("Jitter", Ms(jitter).to_string())));
+    items.extend(schedule.start.map(|at| time("Begins", at.0)));
+    items.extend(schedule.end.map(|at| time("Ends", at.0)));
+    items.extend(schedule.last.as_ref().map(|last| time("Last time", last.nominal.0)));
+    items.extend(schedule.enqueued.map(|count| text("Jobs", Count::exact(count).to_string())));
+    items.extend(schedule.revision.map(|revision| text("Revision", revision.to_string())));
+    Facts { items }
+}
+
+fn actions(visitor: &Visitor, row: &ScheduleRow) -> Vec<Action> {
+    let lacks = !visitor.caller().has(Scope::Manage);
+    let why = lacks.then(|| "Your key lacks the scope manage".to_owned());
+    let name = &row.name;
+    let action = |verb: &'static str, label: String, cli: &str| {
+        let url = format!("{}/ui/schedules/{name}/{verb}", visitor.base());
+        let mut action = Action::new(verb, url, &visitor.csrf(), label);
+        action.impossible = why.clone();
+        action.cli(format!("queuekit cron {cli} {name}"))
+    };
+    let turn = match row.is_paused {
+        true => action("resume", format!("Resume {name}"), "resume").tone(Tone::Primary),
+        false => action("pause", format!("Pause {name}"), "pause"),
+    };
+    vec![
+        action("run", format!("Run {name} now"), "run"),
+        turn,
+        action("delete", format!("Delete {name}"), "delete").tone(Tone::Danger).confirm(
+            format!("Delete the schedule {name}?"),
+            "It enqueues nothing any more. Jobs that it has enqueued stay.",
+        ),
+    ]
+}
+
+pub(super) async fn act(
+    visitor: Visitor,
+    Path((name, action)): Path<(String, String)>,
+    _: Form,
+) -> Result<Response, Failure> {
+    let name = ScheduleName::new(name)?;
+    let path = format!("/v1/schedules/{name}");
+    let did = match action.as_str() {
+        "pause" | "resume" => {
+            visitor.act(Method::POST, &format!("{path}/{action}")).await?;
+            "schedule"
+        }
+        "run" => {
+            visitor.act(Method::POST, &format!("{path}/run")).await?;
+            "run"
+        }
+        "delete" => {
+            visitor.act(Method::DELETE, &path).await?;
+            return Ok(redirect(&format!("{}/ui/schedules?did=schedule", visitor.base())));
+        }
+        _ => return Err(Failure::not_found("this action")),
+    };
+    Ok(redirect(&format!("{}/ui/schedules/{name}?did={did}", visitor.base())))
+}

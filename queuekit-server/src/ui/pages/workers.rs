@@ -1,0 +1,118 @@
+//! `/ui/workers`: who runs jobs.
+
+use axum::http::Method;
+use axum::response::Response;
+use queuekit::Timestamp;
+use queuekit::workers::WorkerInfo;
+use serde_json::json;
+
+use super::attention::is_silent;
+use crate::ui::failure::Failure;
+use crate::ui::form::Form;
+use crate::ui::live::Snapshot;
+use crate::ui::redirect::redirect;
+use crate::ui::view::{Action, Ms, Page, Tone, When, WorkerJob, WorkerRow, WorkerTable, Workers};
+use crate::ui::visitor::Visitor;
+use crate::web::{Caller, Scope};
+use crate::wire::{OrdersBody, WorkerBody};
+
+/// The most workers of a page.
+const ROWS: usize = 500;
+
+pub(in crate::ui) async fn show(visitor: Visitor) -> Result<Response, Failure> {
+    visitor.caller().need(Scope::Read)?;
+    let now = visitor.ui.0.board.now().await;
+    let page = Workers {
+        shell: visitor.shell(Page::Workers, "Workers", &now),
+        table: table(&visitor, &now, None),
+        actions: Vec::new(),
+    };
+    visitor.show(&page).await
+}
+
+/// Gives an order to a worker.
+pub(super) async fn order(visitor: Visitor, form: Form) -> Result<Response, Failure> {
+    let order = json!({ "workers": [form.get("worker")], "order": form.get("order") });
+    visitor.call(Method::POST, "/v1/workers/control", &order).await?;
+    Ok(redirect(&format!("{}/ui/workers?did=order", visitor.base())))
+}
+
+/// Quiet, resume and stop.
+fn orders(visitor: &Visitor, id: &str) -> Vec<Action> {
+    let url = format!("{}/ui/workers/orders", visitor.base());
+    let why = super::queue::why_not_admin(visitor);
+    let action = |order: &'static str, label: &str| {
+        let mut action = Action::new(&format!("{order}-{id}"), url.clone(), &visitor.csrf(), label)
+            .field("worker", id)
+            .field("order", order);
+        action.impossible = why.clone();
+        action.cli(format!("queuekit worker {order} {id}"))
+    };
+    vec![
+        action("quiet", "Quiet"),
+        action("resume", "Resume"),
+        action("stop", "Stop").tone(Tone::Danger).confirm(
+            "Stop this worker?",
+            "It finishes what it runs, and ends. Something else has to start it again.",
+        ),
+    ]
+}
+
+/// What the caller may see of a worker, as the API shows it.
+pub(in crate::ui) fn seen(caller: &Caller, worker: &WorkerInfo) -> Option<WorkerBody> {
+    WorkerBody::of(worker.clone(), caller)
+}
+
+/// The workers, or those that serve a queue.
+pub(in crate::ui) fn table(visitor: &Visitor, now: &Snapshot, queue: Option<&str>) -> WorkerTable {
+    let at = visitor.app().now();
+    let workers = now.figures.iter().flat_map(|figures| &figures.workers);
+    let serves = |worker: &&WorkerInfo| {
+        let queues = &worker.beat.queues;
+        let names = |queue| queues.names().iter().any(|own| own.as_str() == queue);
+        queue.is_none_or(|queue| queues.has_more() || names(queue))
+    };
+    let row = |worker: &WorkerInfo| {
+        let is_late = is_silent(worker.age, worker.beat.quiet_for);
+        let mut row = row(seen(visitor.caller(), worker)?, is_late, at);
+        // Only the page of workers gives orders.
+        row.actions = if queue.is_none() { orders(visitor, &row.id) } else { Vec::new() };
+        Some(row)
+    };
+    let rows = workers.filter(serves).filter_map(row).take(ROWS).collect();
+    WorkerTable { base: visitor.base().to_owned(), is_whole: queue.is_none(), rows }
+}
+
+fn row(worker: WorkerBody, is_late: bool, now: Timestamp) -> WorkerRow {
+    let jobs = worker.jobs.into_iter().map(|job| WorkerJob {
+        ran: Ms::from(now.since(job.since.0)),
+        id: job.id,
+        kind: job.kind,
+    });
+    WorkerRow {
+        id: worker.id,
+        name: worker.name,
+        host: worker.host,
+        pid: worker.pid,
+        version: worker.version,
+        started: worker.started_at.map(|at| When::of(at.0, now)),
+        seen: Ms(worker.age_ms),
+        is_late,
+        queues: worker.queues,
+        more_queues: worker.more_queues,
+        kinds: worker.kinds,
+        more_kinds: worker.more_kinds,
+        slots: worker.slots,
+        running: worker.running,
+        ordered: worker.orders.map(|orders| ordered(&orders)),
+        jobs: jobs.collect(),
+        actions: Vec::new(),
+    }
+}
+
+/// `quiet, 3 slots`
+fn ordered(orders: &OrdersBody) -> String {
+    let slots = orders.slots.map(|slots| format!("{slots} slots"));
+    let words: Vec<String> = orders.mode.clone().into_iter().chain(slots).collect();
+    words.join(", ")
+}

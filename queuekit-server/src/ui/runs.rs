@@ -1,0 +1,54 @@
+//! Actions on all jobs of a filter, which this server continues when the page is closed.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::http::StatusCode;
+
+use super::failure::Failure;
+use super::run::{Run, State};
+
+/// The most runs that are remembered.
+const REMEMBERED: usize = 100;
+/// The most runs at once, and those of one key.
+const AT_ONCE: usize = 8;
+const OF_KEY: usize = 2;
+
+/// The runs of this process, the latest last. They end with it: what was changed stays changed, and
+/// the same filter then matches the rest.
+#[derive(Default)]
+pub(super) struct Runs(Mutex<VecDeque<Arc<Run>>>);
+
+impl Runs {
+    /// Remembers a run that begins.
+    ///
+    /// # Errors
+    /// 429 if there are too many.
+    pub(super) fn begin(&self, run: Run) -> Result<Arc<Run>, Failure> {
+        let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut all, mut own) = (0, 0);
+        for other in runs.iter().filter(|other| other.state() == State::Running) {
+            all += 1;
+            own += usize::from(other.is_of(&run.who));
+        }
+        if all >= AT_ONCE || own >= OF_KEY {
+            let detail = "there are as many actions on many jobs as may run at once: stop one, or \
+                          wait";
+            return Err(Failure::new(StatusCode::TOO_MANY_REQUESTS, detail));
+        }
+        let run = Arc::new(run);
+        runs.push_back(Arc::clone(&run));
+        while runs.len() > REMEMBERED {
+            // Few are running, so that one of these has ended.
+            let ended = runs.iter().position(|run| run.state() != State::Running);
+            drop(ended.and_then(|at| runs.remove(at)));
+        }
+        Ok(run)
+    }
+
+    /// The run of this id, if it belongs to this key.
+    pub(super) fn find(&self, key: &str, id: &str) -> Option<Arc<Run>> {
+        let runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.iter().find(|run| run.id == id && run.is_of(key)).cloned()
+    }
+}

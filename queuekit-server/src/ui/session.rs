@@ -1,0 +1,149 @@
+//! Sessions: a cookie that stands for the API key with which its holder has logged in.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use jiff::{SignedDuration, Timestamp};
+use sha2::Sha256;
+
+use crate::web::DashboardOptions;
+use crate::web::keys::{Key, KeyEntry, Keys};
+
+/// How long a session lasts.
+const HOURS: i64 = 12;
+const NONCE: usize = 16;
+const MAC: usize = 32;
+/// The time of the end, a nonce, and the code over both and the key.
+const LENGTH: usize = 8 + NONCE + MAC;
+
+/// Issues and checks sessions. They are stored nowhere: a cookie is valid while the server has its
+/// secret and the key, and so for a server that has the same ones.
+pub(super) struct Sessions {
+    secret: Hmac<Sha256>,
+    /// The name of the cookie. Browsers keep one jar for all ports of a host: the name differs
+    /// where the secret does, so that servers do not replace each other's cookies.
+    name: String,
+    path: String,
+    secure: bool,
+}
+
+/// A session that was found.
+pub(super) struct Session {
+    pub(super) key: Arc<Key>,
+    /// What the token of its forms is made of.
+    pub(super) id: Vec<u8>,
+    pub(super) end: Timestamp,
+}
+
+impl Sessions {
+    /// # Errors
+    /// If the system has no randomness.
+    pub(super) fn new(options: &DashboardOptions) -> Result<Self, getrandom::Error> {
+        let secret = match &options.session_secret {
+            Some(secret) => hmac(secret.bytes()),
+            None => hmac(&random::<32>()?),
+        };
+        let mut name = "queuekit_session_".to_owned();
+        for byte in &code(&secret, "name", [])[..4] {
+            let _ = write!(name, "{byte:02x}");
+        }
+        let path = format!("{}/ui", options.base_path.as_str());
+        Ok(Self { secret, name, path, secure: options.secure_cookies })
+    }
+
+    /// The `Set-Cookie` that begins a session of this key.
+    ///
+    /// # Errors
+    /// If the system has no randomness.
+    pub(super) fn begin(&self, key: &Key, now: Timestamp) -> Result<String, getrandom::Error> {
+        let end = now.saturating_add(SignedDuration::from_hours(HOURS)).unwrap_or(now);
+        let end = key.entry.expires.map_or(end, |expires| expires.min(end));
+        let mut bytes = end.as_millisecond().to_be_bytes().to_vec();
+        bytes.extend(random::<NONCE>()?);
+        bytes.extend(self.code_of(&key.entry, &bytes));
+        let seconds = end.duration_since(now).as_secs().max(0);
+        Ok(self.cookie(&URL_SAFE_NO_PAD.encode(bytes), seconds))
+    }
+
+    /// The `Set-Cookie` that ends it.
+    pub(super) fn end(&self) -> String {
+        self.cookie("", 0)
+    }
+
+    /// The session whose cookie was sent, if its key is still there and its time is not over.
+    pub(super) fn find(&self, headers: &HeaderMap, keys: &Keys, now: Timestamp) -> Option<Session> {
+        let bytes = URL_SAFE_NO_PAD.decode(self.sent(headers)?).ok()?;
+        let (head, code) =
+            bytes.split_at_checked(LENGTH - MAC).filter(|_| bytes.len() == LENGTH)?;
+        let end = i64::from_be_bytes(head.get(..8)?.try_into().ok()?);
+        let end = Timestamp::from_millisecond(end).ok()?;
+        // In constant time, whatever was sent.
+        let is_meant = |entry: &KeyEntry| self.mac_of(entry, head).verify_slice(code).is_ok();
+        let key = keys.find_by(is_meant, now).filter(|_| now < end)?;
+        Some(Session { key, id: bytes, end })
+    }
+
+    /// The token of the forms of a session; of none on a server without keys.
+    pub(super) fn token(&self, session: &[u8]) -> String {
+        URL_SAFE_NO_PAD.encode(code(&self.secret, "form", [session]))
+    }
+
+    /// Compares in constant time.
+    pub(super) fn is_token(&self, session: &[u8], sent: &str) -> bool {
+        let sent = URL_SAFE_NO_PAD.decode(sent).unwrap_or_default();
+        mac(&self.secret, "form", [session]).verify_slice(&sent).is_ok()
+    }
+
+    fn code_of(&self, entry: &KeyEntry, head: &[u8]) -> Vec<u8> {
+        self.mac_of(entry, head).finalize().into_bytes().to_vec()
+    }
+
+    fn mac_of(&self, entry: &KeyEntry, head: &[u8]) -> Hmac<Sha256> {
+        mac(&self.secret, "session", [head, entry.sha256.bytes(), entry.id.as_bytes()])
+    }
+
+    /// The value of our cookie. Of two with its name, neither counts: another page of this site may
+    /// have set one.
+    fn sent<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+        let all = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+        let pairs = all.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
+        let mut ours = pairs.filter(|(name, _)| *name == self.name).map(|(_, value)| value);
+        ours.next().filter(|_| ours.next().is_none())
+    }
+
+    fn cookie(&self, value: &str, seconds: i64) -> String {
+        let Self { name, path, .. } = self;
+        let secure = if self.secure { "; Secure" } else { "" };
+        format!("{name}={value}; Path={path}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+    }
+}
+
+fn random<const N: usize>() -> Result<[u8; N], getrandom::Error> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn hmac(secret: &[u8]) -> Hmac<Sha256> {
+    // A secret of any length is accepted.
+    Hmac::new_from_slice(secret).unwrap_or_else(|_| Hmac::new(&Default::default()))
+}
+
+fn code<const N: usize>(secret: &Hmac<Sha256>, what: &str, parts: [&[u8]; N]) -> Vec<u8> {
+    mac(secret, what, parts).finalize().into_bytes().to_vec()
+}
+
+/// A code over these parts. All but the last have a fixed length, so that no two lists of parts
+/// have the same bytes.
+fn mac<const N: usize>(secret: &Hmac<Sha256>, what: &str, parts: [&[u8]; N]) -> Hmac<Sha256> {
+    let mut mac = secret.clone();
+    mac.update(what.as_bytes());
+    mac.update(&[0]);
+    parts.iter().for_each(|part| mac.update(part));
+    mac
+}

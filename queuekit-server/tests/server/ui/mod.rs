@@ -1,0 +1,13 @@
+//! The dashboard.
+#![allow(unreachable_pub, reason = "it is one module of a test program")]
+
+mod assets;
+mod browser;
+mod forms;
+mod jobs;
+mod live;
+mod login;
+mod pages;
+mod settings;
+
+pub use browser::Browser;

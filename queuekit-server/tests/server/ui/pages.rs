@@ -1,0 +1,134 @@
+//! What pages show to whom, and the headers of all of them.
+
+use serde_json::json;
+
+use super::Browser;
+use crate::common::{Reply, Server, by, guarded, guarded_with, on_every_store};
+
+/// Pages that exist without jobs.
+const PAGES: [&str; 4] = ["/ui", "/ui/queues", "/ui/workers", "/ui/about"];
+
+#[track_caller]
+fn has_strict_headers(path: &str, reply: &Reply) {
+    let policy = reply.header("content-security-policy").unwrap_or_else(|| panic!("{path}"));
+    assert_eq!(
+        policy,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+         connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    );
+    assert!(!policy.contains("unsafe"));
+    assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{path}");
+    assert_eq!(reply.header("referrer-policy"), Some("same-origin"), "{path}");
+    assert_eq!(reply.header("cross-origin-resource-policy"), Some("same-origin"), "{path}");
+}
+
+#[test]
+fn s6_every_page_has_the_strict_policy_and_nothing_that_it_forbids() {
+    let server = guarded();
+    by(&server, "admin", "POST", "/v1/jobs").json(&json!({"kind": "t", "queue": "a"})).expect(201);
+    let browser = Browser::of(&server, "admin");
+    for (path, status) in PAGES.map(|path| (path, 200)).into_iter().chain([
+        ("/ui/queues/a", 200),
+        ("/ui/nothing", 404),
+        ("/ui/queues/nothing", 404),
+        ("/ui/queues/a%20b", 422),
+    ]) {
+        let reply = browser.get(path).expect(status);
+        has_strict_headers(path, &reply);
+        assert_eq!(reply.header("cache-control"), Some("no-store"), "{path}");
+        assert_eq!(reply.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+        let page = &reply.text;
+        for forbidden in ["<script>", "style=", "onclick=", "onload=", "javascript:", "<style"] {
+            assert!(!page.contains(forbidden), "{path} has {forbidden}");
+        }
+    }
+    for path in ["/ui", "/ui/login", "/ui/assets/app.css", "/ui/assets/nothing", "/ui/live"] {
+        has_strict_headers(path, &server.get(path).send());
+    }
+}
+
+#[test]
+fn s2_a_key_without_the_scope_is_told_so_by_a_page() {
+    let server = guarded();
+    let browser = Browser::of(&server, "producer");
+    for path in ["/ui", "/ui/queues", "/ui/workers", "/ui/queues/a"] {
+        let reply = browser.get(path).expect(403);
+        assert!(reply.text.contains("producer lacks the scope"), "{path}: {}", reply.text);
+        assert!(reply.text.contains("/ui/logout"), "it is a page, with a way out");
+    }
+    browser.get("/ui/about").expect(200);
+    browser.get("/ui/live?page=/ui").expect(403);
+}
+
+#[test]
+fn s11_a_restricted_key_sees_its_own_queues_only() {
+    let server = guarded();
+    for queue in ["acme.mail", "zebra"] {
+        let job = json!({"kind": "t", "queue": queue});
+        by(&server, "admin", "POST", "/v1/jobs").json(&job).expect(201);
+    }
+    let browser = Browser::of(&server, "acme");
+    for path in PAGES {
+        let page = browser.get(path).expect(200).text;
+        assert!(!page.contains("zebra"), "{path}: {page}");
+    }
+    assert!(browser.get("/ui/queues").expect(200).text.contains("acme.mail"));
+    browser.get("/ui/queues/acme.mail").expect(200);
+    browser.get("/ui/queues/zebra").expect(404);
+}
+
+#[test]
+fn s6_what_others_have_written_is_text_on_every_page() {
+    let server = guarded_with("[dashboard]\nenvironment = \"<b>prod</b>\"");
+    let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
+    by(&server, "admin", "POST", "/v1/jobs").json(&json!({"kind": "t", "queue": "a"})).expect(201);
+    let patch = json!({"description": evil});
+    by(&server, "admin", "PATCH", "/v1/queues/a").json(&patch).expect(200);
+    let beat = json!({
+        "worker": "w", "name": evil, "queues": ["a"], "kinds": ["t"], "slots": 1, "running": 0,
+        "host": evil, "version": evil,
+    });
+    by(&server, "admin", "POST", "/v1/beat").json(&beat);
+    let browser = Browser::of(&server, "admin");
+    for path in PAGES.into_iter().chain(["/ui/queues/a", "/ui/queues?q=%3Cscript%3Ealert(1)"]) {
+        let page = browser.get(path).expect(200).text;
+        for tag in ["<script>alert", "<img src=x", "<b>prod", "onerror=alert(1)>"] {
+            assert!(!page.contains(tag) || tag.starts_with("onerror"), "{path}: {tag}");
+        }
+        assert!(page.contains("&#60;b&#62;prod"), "the name of the environment is shown");
+    }
+}
+
+/// The pages over each store: figures that the API has too.
+fn pages_show_what_the_api_tells(server: &mut Server) {
+    // Two of them wait for the first.
+    for _ in 0..3 {
+        let job = json!({"kind": "greet", "queue": "mails", "partition_key": "k<1>"});
+        server.ask("POST", "/v1/jobs").json(&job).expect(201);
+    }
+    let browser = Browser::new(server);
+    // The figures are a second or two old.
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let mut page = String::new();
+    while !page.contains("mails has 1 job ready and no worker") {
+        assert!(std::time::Instant::now() < end, "{page}");
+        page = browser.get("/ui").expect(200).text;
+    }
+    assert!(page.contains("/ui/queues/mails") && page.contains("queue-table"));
+    let page = browser.get("/ui/queues/mails").expect(200).text;
+    assert!(page.contains("greet") && page.contains("k&#60;1&#62;"), "{page}");
+    for range in ["5m", "1h", "24h", "7d", "nonsense"] {
+        browser.get(&format!("/ui?range={range}")).expect(200);
+    }
+}
+
+on_every_store!(pages_show_what_the_api_tells);
+
+#[test]
+fn pages_count_towards_the_rate_of_the_key() {
+    let server = guarded();
+    // `slow` may make 5 requests a second.
+    let browser = Browser::of(&server, "slow");
+    let refused = (0..12).map(|_| browser.get("/ui/about").status).filter(|status| *status == 429);
+    assert!(refused.count() > 0);
+}
