@@ -1,8 +1,9 @@
 //! A filter of jobs: in a body, a query and on the command line.
 
-use queuekit::QueueName;
 use queuekit::error_groups::GroupId;
 use queuekit::jobs::{Cursor, JobFilter, Kind, PageSize, StatusSet};
+use queuekit::store::limits::ERROR_BYTES;
+use queuekit::{Error, QueueName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -48,7 +49,7 @@ pub(crate) struct FilterBody {
     pub(crate) worker: Option<String>,
     /// Only dead or failed jobs whose error contains this text.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(nullable = false, max_length = 8192)]
     pub(crate) error: Option<String>,
     /// Only dead jobs of the error group with this id.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
@@ -112,6 +113,10 @@ impl FilterBody {
         filter.kind = self.kind.map(Kind::new).transpose()?;
         filter.partition_key = self.partition_key.map(TryInto::try_into).transpose()?;
         filter.worker = self.worker.map(TryInto::try_into).transpose()?;
+        if let Some(error) = self.error.as_ref().filter(|error| error.len() > ERROR_BYTES) {
+            let most = format!("at most {ERROR_BYTES} bytes, as errors have no more");
+            return Err(Error::invalid("error", most, error.len()));
+        }
         filter.error_contains = self.error;
         filter.created.from = self.created_from.map(|time| time.0);
         filter.created.to = self.created_to.map(|time| time.0);
@@ -130,5 +135,18 @@ impl FilterBody {
             filter = filter.group(group.parse::<GroupId>()?);
         }
         Ok(filter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s6_a_filter_looks_for_no_text_that_is_longer_than_an_error() {
+        let filter = |bytes| FilterBody { error: Some("e".repeat(bytes)), ..FilterBody::default() };
+        assert!(filter(ERROR_BYTES).filter(None, None).is_ok());
+        let refused = filter(ERROR_BYTES + 1).filter(None, None).unwrap_err();
+        assert_eq!(refused.kind().as_str(), "invalid");
     }
 }
