@@ -1,6 +1,6 @@
 //! The content type and the encoding of bodies.
 
-use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, TRANSFER_ENCODING};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 
@@ -34,8 +34,8 @@ pub(crate) fn need_form(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// # Errors
-/// 415 if CloudEvents are sent to another route, or if a body is compressed: no route decompresses
-/// a body, so it would be read as it is.
+/// 415 if CloudEvents are sent to another route; 415 or 400 if a body is compressed: no route
+/// decompresses a body, so it would be read as it is.
 pub(crate) fn refuse_unreadable(parts: &Parts) -> Result<(), Problem> {
     let given = essence(&parts.headers);
     let are_events = CLOUD_EVENTS.iter().any(|kind| kind.eq_ignore_ascii_case(given));
@@ -45,6 +45,10 @@ pub(crate) fn refuse_unreadable(parts: &Parts) -> Result<(), Problem> {
     let mut encodings = parts.headers.get_all(CONTENT_ENCODING).into_iter();
     if encodings.any(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return Err(unsupported_because("send the body without `Content-Encoding`"));
+    }
+    let mut codings = parts.headers.get_all(TRANSFER_ENCODING).into_iter();
+    if codings.any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+        return Err(Problem::bad_request("the only `Transfer-Encoding` of a body is `chunked`"));
     }
     Ok(())
 }
@@ -61,4 +65,25 @@ fn unsupported_because(detail: &str) -> Problem {
 fn essence(headers: &HeaderMap) -> &str {
     let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     given.unwrap_or_default().split(';').next().unwrap_or_default().trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+
+    use super::*;
+
+    #[test]
+    fn s6_a_body_with_a_coding_that_is_not_undone_is_refused() {
+        for (coding, is_read) in [
+            ("chunked", true),
+            ("Chunked", true),
+            ("gzip, chunked", false),
+            ("chunked, chunked", false),
+        ] {
+            let request = Request::builder().header("transfer-encoding", coding);
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            assert_eq!(refuse_unreadable(&parts).is_ok(), is_read, "{coding}");
+        }
+    }
 }
