@@ -132,7 +132,8 @@ mod tests {
         let held = Held::new();
         let batches: Vec<_> = (0..3).map(|_| held.call("a", CallSort::Enqueue, BATCH)).collect();
         let last = batches.into_iter().last().expect("three");
-        assert_eq!(last.await.unwrap(), Some("rate_limited"));
+        let answer = timeout(Duration::from_secs(60), last).await.expect("an answer");
+        assert_eq!(answer.unwrap(), Some("rate_limited"));
         assert_eq!(held.began().await, 2);
     }
 
