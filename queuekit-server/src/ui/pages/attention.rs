@@ -157,7 +157,7 @@ pub(super) fn of_extras(visitor: &Visitor, now: &Snapshot) -> Vec<Found> {
         let sentence = format!("New error in {queue}: {}", group.key.signature);
         let place = format!("/ui/errors/{}?queue={}", group.key.id(), query(queue));
         let (failures, deaths) = (Count::exact(group.failures), Count::exact(group.deaths));
-        let detail = format!("{kind}: {failures} failures, {deaths} dead");
+        let detail = format!("{kind}: {}, {deaths} dead", failures.of("failure"));
         let urgency = if group.deaths > 0 { Urgency::Error } else { Urgency::Warning };
         let mut new = Found::new(urgency, sentence, Place::Page(place)).detail(detail);
         new.since = Some(group.first);

@@ -79,6 +79,5 @@ pub(super) fn row(group: ErrorGroupBody, base: &str, now: queuekit::Timestamp) -
         is_new: first.age_ms < NEW_MS,
         first,
         last: When::of(group.last.0, now),
-        spark: None,
     }
 }

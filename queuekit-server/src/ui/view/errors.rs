@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Action, Count, ErrorText, JobRow, Pager, Shell, Sparkline, When};
+use super::{Action, Count, ErrorText, JobRow, Pager, Shell, When};
 
 /// The page `/ui/errors`.
 #[derive(Clone, Debug, Template)]
@@ -31,8 +31,6 @@ pub(crate) struct GroupRow {
     pub(crate) last: When,
     /// Whether it began within the last hour.
     pub(crate) is_new: bool,
-    /// Failures over time; none where that is not known.
-    pub(crate) spark: Option<Sparkline>,
 }
 
 /// The page `/ui/errors/ID`.

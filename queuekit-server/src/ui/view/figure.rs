@@ -59,7 +59,12 @@ impl Count {
 
     /// `1 job`, `12 jobs`
     pub(crate) fn jobs(&self) -> String {
-        format!("{self} {}", if self.value == 1 { "job" } else { "jobs" })
+        self.of("job")
+    }
+
+    /// `1 failure`, `12 failures`
+    pub(crate) fn of(&self, what: &str) -> String {
+        format!("{self} {what}{}", if self.value == 1 { "" } else { "s" })
     }
 }
 
