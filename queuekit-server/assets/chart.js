@@ -65,7 +65,6 @@ function deploys(data, ink) {
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = ink;
     ctx.font = `${11 * devicePixelRatio}px ui-sans-serif, system-ui, sans-serif`;
-    ctx.textAlign = "left";
     ctx.textBaseline = "alphabetic";
     ctx.setLineDash([3 * devicePixelRatio, 3 * devicePixelRatio]);
     for (const [seconds, version] of data.d) {
@@ -75,7 +74,11 @@ function deploys(data, ink) {
       ctx.moveTo(x, u.bbox.top);
       ctx.lineTo(x, u.bbox.top + u.bbox.height);
       ctx.stroke();
-      ctx.fillText(version, x + 4 * devicePixelRatio, u.bbox.top + 10 * devicePixelRatio);
+      const gap = 4 * devicePixelRatio;
+      // At the right end there is no room beside the line but on its left.
+      const left = x + gap + ctx.measureText(version).width > u.bbox.left + u.bbox.width;
+      ctx.textAlign = left ? "right" : "left";
+      ctx.fillText(version, left ? x - gap : x + gap, u.bbox.top + 10 * devicePixelRatio);
     }
     ctx.restore();
   };
