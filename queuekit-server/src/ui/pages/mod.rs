@@ -19,6 +19,7 @@ mod job_row;
 mod jobs;
 mod keys;
 pub(super) mod overview;
+mod palette;
 pub(super) mod problem;
 pub(super) mod queue;
 mod queue_actions;
@@ -70,6 +71,7 @@ pub(super) fn router() -> Router<Ui> {
         .route("/audit", get(audit::show))
         .route("/doctor", get(doctor::show))
         .route("/keys", get(keys::show))
+        .route("/palette.json", get(palette::names))
         .fallback(missing)
 }
 
