@@ -1,18 +1,23 @@
 //! `/ui/events`: the log of events, and who gets them.
 
+use std::collections::HashMap;
+
 use axum::extract::Query;
 use axum::response::Response;
-use queuekit::Timestamp;
 use queuekit::events::Event;
+use queuekit::queues::Queue;
+use queuekit::{Status, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::job_row::brief;
-use super::queue_rows::store_time;
+use super::queue_rows::{queues_of, store_time};
 use super::text::query;
 use crate::ui::failure::Failure;
 use crate::ui::view::{ConsumerRow, Count, EventRow, Events, Mark, Ms, Page, When};
 use crate::ui::visitor::Visitor;
-use crate::wire::{EventsBody, RetentionBody, SubscriptionBody, SubscriptionsBody, Time};
+use crate::wire::{
+    ConsumerStatsBody, EventsBody, RetentionBody, SubscriptionBody, SubscriptionsBody, Time,
+};
 
 /// Events of a page.
 const ROWS: usize = 100;
@@ -49,7 +54,14 @@ pub(super) async fn show(
     let at = store_time(&visitor, &now);
     let found: SubscriptionsBody = visitor.get("/v1/subscriptions").await?.read()?;
     let base = visitor.base();
-    let consumers = found.subscriptions.iter().map(|one| consumer(one, base)).collect();
+    let queues: HashMap<&str, &Queue> =
+        queues_of(&visitor, &now).map(|queue| (queue.name.as_str(), queue)).collect();
+    let consumers = found.subscriptions.into_iter().map(|mut one| {
+        // A list has no figures of its own: those of its queue are on the board.
+        one.stats = queues.get(one.queue.as_str()).map(|queue| figures(queue));
+        consumer(&one, base)
+    });
+    let consumers = consumers.collect();
     let types = Some(asked.types.trim()).filter(|types| !types.is_empty());
     let to_api = ToApi {
         r#type: types,
@@ -80,6 +92,20 @@ pub(super) async fn show(
     visitor.show(&page).await
 }
 
+fn figures(queue: &Queue) -> ConsumerStatsBody {
+    let count = |status| queue.counts.get(status).value;
+    let waiting = [Status::Ready, Status::Failed, Status::Scheduled, Status::Blocked];
+    ConsumerStatsBody {
+        depth: waiting.into_iter().map(count).sum(),
+        in_flight: count(Status::Running) + count(Status::Expired),
+        dead: count(Status::Dead),
+        totals: queue.totals,
+        failure_rate: 0.0,
+        latency_p50_ms: None,
+        latency_p95_ms: None,
+    }
+}
+
 async fn retention(visitor: &Visitor) -> Result<String, Failure> {
     let kept: RetentionBody = match visitor.get("/v1/events/retention").await {
         Ok(answer) => answer.read()?,
@@ -108,9 +134,7 @@ fn row(visitor: &Visitor, event: &Event, now: Timestamp) -> EventRow {
 /// A consumer as a row.
 pub(super) fn consumer(body: &SubscriptionBody, base: &str) -> ConsumerRow {
     let stats = body.stats.as_ref();
-    let count = |of: fn(&crate::wire::ConsumerStatsBody) -> u64| {
-        Count::exact(stats.map(of).unwrap_or_default())
-    };
+    let count = |of: fn(&ConsumerStatsBody) -> u64| Count::exact(stats.map(of).unwrap_or_default());
     let failing = stats.map_or(0.0, |stats| stats.failure_rate * 100.0).clamp(0.0, 100.0) as u8;
     let lag = count(|stats| stats.depth);
     let mark = if !body.enabled {
