@@ -25,7 +25,8 @@ use crate::wire::ErrorGroupsBody;
 /// Dead jobs of a page.
 const ROWS: usize = 50;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Asked {
     queue: String,
 }

@@ -111,7 +111,10 @@ async fn waiting(
             }
         }
     }
-    let of = format!("of the first {seen} that wait");
+    let of = match seen {
+        0 => String::new(),
+        _ => format!("of the first {seen} that wait"),
+    };
     let tally = |counted: BTreeMap<String, u64>, term: &str| {
         let mut rows: Vec<(String, u64)> = counted.into_iter().collect();
         rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -160,28 +163,28 @@ fn settings(visitor: &Visitor, queue: &Queue) -> SettingsForm {
         text(
             "max-pending",
             "Most pending jobs",
-            "An enqueue beyond it is refused. `none` is no limit.",
+            "An enqueue beyond it is refused. With none, there is no limit.",
             or_none(own.max_pending),
         ),
         text("per-key", "Runs per partition key", "1 keeps their order.", own.per_key.to_string()),
         one(
             "key-on-wait",
             "While an earlier job of the key waits",
-            "`block`: later ones wait for it; `skip`: they may run before it.",
+            "With block, later ones wait for it; with skip, they may run before it.",
             own.key_on_wait.to_string(),
             KeyOnWait::WORDS,
         ),
         one(
             "key-on-dead",
             "When an earlier job of the key is dead",
-            "`hold`: later ones wait until it is retried or deleted.",
+            "With hold, later ones wait until it is retried or deleted.",
             own.key_on_dead.to_string(),
             KeyOnDead::WORDS,
         ),
         one(
             "order",
             "Order",
-            "`strict`: by priority, then due time; `fair`: partition keys take turns.",
+            "Strict is by priority, then due time; with fair, partition keys take turns.",
             own.order.to_string(),
             Order::WORDS,
         ),
@@ -194,13 +197,13 @@ fn settings(visitor: &Visitor, queue: &Queue) -> SettingsForm {
         text(
             "keep-done",
             "Keep completed jobs for",
-            "Such as 7d; `none` is no limit.",
+            "Such as 7d; with none, there is no limit.",
             age(&own.retention.done),
         ),
         text(
             "keep-dead",
             "Keep dead jobs for",
-            "Such as 30d; `none` is no limit.",
+            "Such as 30d; with none, there is no limit.",
             age(&own.retention.dead),
         ),
     ];
