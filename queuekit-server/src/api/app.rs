@@ -95,13 +95,20 @@ impl App {
         Ok(self.0.figures.get().await?)
     }
 
-    /// The same for a viewer, who may leave at any moment: the store is asked for only a moment
-    /// longer.
+    /// The next figures after these, for a viewer, who may leave at any moment: the store is asked
+    /// for only a moment longer. If it takes long, the last figures again.
     ///
     /// # Errors
     /// Those of the store.
-    pub(crate) async fn figures_for_now(&self) -> queuekit::Result<Arc<Figures>> {
-        self.0.figures.get_for(SEEN_FOR).await
+    pub(crate) async fn figures_after(
+        &self,
+        seen: Option<&Arc<Figures>>,
+    ) -> queuekit::Result<Arc<Figures>> {
+        let figures = &self.0.figures;
+        match tokio::time::timeout(SEEN_FOR, figures.get_after(seen, SEEN_FOR)).await {
+            Ok(next) => next,
+            Err(_) => figures.get_after(None, SEEN_FOR).await,
+        }
     }
 
     /// Why the store accepts no writes, if it does not, as it was at most a second ago. However

@@ -74,6 +74,12 @@ struct Reading {
     fresh_until: Instant,
 }
 
+impl Reading {
+    fn is_of(&self, seen: Option<&Arc<Figures>>) -> bool {
+        seen.zip(self.figures.as_ref().ok()).is_some_and(|(seen, own)| Arc::ptr_eq(seen, own))
+    }
+}
+
 impl FiguresCache {
     pub(super) fn new(client: Client, stopping: CancellationToken) -> Self {
         let (latest, asked) = (watch::Sender::new(None), Mutex::default());
@@ -83,16 +89,23 @@ impl FiguresCache {
     /// # Errors
     /// Those of the store; `Unavailable` if it does not answer in time.
     pub(super) async fn get(&self) -> Result<Arc<Figures>> {
-        self.get_for(ASKED_FOR).await
+        self.get_after(None, ASKED_FOR).await
     }
 
-    /// The same; readings continue for this long.
-    pub(super) async fn get_for(&self, time: Duration) -> Result<Arc<Figures>> {
+    /// The next figures after these; readings continue for this long.
+    pub(super) async fn get_after(
+        &self,
+        seen: Option<&Arc<Figures>>,
+        time: Duration,
+    ) -> Result<Arc<Figures>> {
         let mut readings = self.0.latest.subscribe();
         self.keep_reading(time);
         loop {
             let latest = readings.borrow_and_update().clone();
-            if let Some(reading) = latest.filter(|reading| Instant::now() < reading.fresh_until) {
+            let is_next = |reading: &Reading| {
+                Instant::now() < reading.fresh_until && !reading.is_of(seen)
+            };
+            if let Some(reading) = latest.filter(is_next) {
                 return reading.figures;
             }
             tokio::select! {

@@ -25,7 +25,7 @@ const NEEDS: &[Needs] = &[
     Needs::new("queuekit-worker/", &["queuekit-worker"], &["memory", "worker"]),
     Needs::new("queuekit-server/", &["queuekit-server"], &["server"]),
     Needs::new("queuekit/", &["queuekit"], &["checksum"]),
-    Needs::new("queuekit-conformance/", &["queuekit-conformance"], &["memory", "suite", "sqlite"]),
+    Needs::new("queuekit-conformance/", &[], &["units", "memory", "suite", "sqlite"]),
     Needs::new("integration-tests/tests/suite/", &[], &["suite"]),
     Needs::new("integration-tests/tests/sqlite/", &[], &["sqlite"]),
     Needs::new("integration-tests/tests/postgres/", &[], &["postgres"]),
@@ -76,7 +76,7 @@ fn test(workspace: &Workspace, steps: &Steps, options: &Options, needed: &Needed
         return Ok(());
     }
     let environment = Environment::new(workspace, steps, options)?;
-    let built = programs::build(&Build::new(steps), needed.targets())?;
+    let built = programs::build(&Build::new(steps), "build the tests", needed.targets())?;
     let programs: Vec<Program> =
         built.into_iter().filter(|program| needed.names.contains(program.name())).collect();
     let extent = if options.long { Extent::Everything } else { Extent::Changed };

@@ -26,7 +26,8 @@ pub(super) fn run(
     hunt: Hunt,
 ) -> Result<()> {
     let environment = Environment::new(workspace, steps, options)?;
-    let mut programs = programs::build(&Build::new(steps), targets(workspace, &options.only))?;
+    let mut programs =
+        programs::build(&Build::new(steps), "build the tests", targets(workspace, &options.only))?;
     let is_wanted = |of: &Program| options.only.iter().any(|name| name == of.name());
     programs.retain(|of| options.only.is_empty() || is_wanted(of));
     let extent = if options.long { Extent::Everything } else { Extent::Daily };

@@ -32,11 +32,12 @@ use crate::{examples, schemathesis, servers};
 
 /// Tells tests that have a short and a long tier to run the long one.
 const LONG_TIER: &str = "QUEUEKIT_TEST_LONG";
-/// All that has tests in it; examples are built apart, to be run.
-const TARGETS: &[&str] = &["--lib", "--bins", "--tests", "--example", "checksum"];
+/// All that has tests in it: what cargo takes if no target is named. A named one, such as `--lib`,
+/// would be that of every crate, and so include a library whose tests are elsewhere.
+const TARGETS: &[&str] = &[];
 /// Benchmarks are built where code is linted. They run once each, to show that they work, in a long
 /// run only.
-const BENCHMARKS: &str = "--benches";
+const BENCHMARKS: &[&str] = &["--bench", "*"];
 /// The first seed of the model's sequences.
 const SEED: &str = "QUEUEKIT_TEST_SEED";
 /// Tells tests that start an example where it was built.
@@ -68,10 +69,12 @@ pub(crate) fn run_steps(
     beside: impl FnOnce(&Steps, &Build<'_>) -> Result<()>,
 ) -> Result<()> {
     let environment = Environment::new(workspace, steps, options)?;
-    let benchmarks = (options.long || options.lint).then_some(BENCHMARKS);
-    let targets = TARGETS.iter().copied().chain(benchmarks);
     let build = if options.lint { Build::linting(steps)? } else { Build::new(steps) };
-    let programs = programs::build(&build, targets)?;
+    let mut programs = programs::build(&build, "build the tests", TARGETS.iter().copied())?;
+    if options.long || options.lint {
+        let benchmarks = BENCHMARKS.iter().copied();
+        programs.extend(programs::build(&build, "build the benchmarks", benchmarks)?);
+    }
     examples::build(workspace, steps, &build)?;
     let extent = if options.long { Extent::Everything } else { Extent::Daily };
     let lanes = Lanes::of(&programs, extent);

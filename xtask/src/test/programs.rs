@@ -35,10 +35,11 @@ impl Program {
 /// program ask for the same features, so that what one has built serves the next.
 pub(crate) fn build<'t>(
     build: &Build<'_>,
+    name: &str,
     targets: impl IntoIterator<Item = &'t str>,
 ) -> Result<Vec<Program>> {
     let command = CommandLine::cargo("test --workspace --all-features --no-run").args(targets);
-    let artifacts = build.run("build the tests", command)?;
+    let artifacts = build.run(name, command)?;
     Ok(artifacts.into_iter().filter_map(program).collect())
 }
 
