@@ -102,9 +102,8 @@ impl FiguresCache {
         self.keep_reading(time);
         loop {
             let latest = readings.borrow_and_update().clone();
-            let is_next = |reading: &Reading| {
-                Instant::now() < reading.fresh_until && !reading.is_of(seen)
-            };
+            let is_next =
+                |reading: &Reading| Instant::now() < reading.fresh_until && !reading.is_of(seen);
             if let Some(reading) = latest.filter(is_next) {
                 return reading.figures;
             }
