@@ -147,3 +147,68 @@ fn mac<const N: usize>(secret: &Hmac<Sha256>, what: &str, parts: [&[u8]; N]) -> 
     parts.iter().for_each(|part| mac.update(part));
     mac
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::web::Scope;
+    use crate::web::keys::NewKey;
+
+    fn key(id: &str) -> KeyEntry {
+        NewKey::draw(id, vec![Scope::Read]).unwrap().entry
+    }
+
+    /// The name and value of a `Set-Cookie`.
+    fn pair(cookie: &str) -> &str {
+        cookie.split(';').next().unwrap()
+    }
+
+    fn sent(cookies: &str) -> HeaderMap {
+        HeaderMap::from_iter([(COOKIE, cookies.parse().unwrap())])
+    }
+
+    fn hours_after(now: Timestamp, hours: i64) -> Timestamp {
+        now.saturating_add(SignedDuration::from_hours(hours)).unwrap()
+    }
+
+    #[test]
+    fn s6_a_session_ends_by_its_time_or_that_of_its_key_and_with_its_key() {
+        let sessions = Sessions::new(&DashboardOptions::default()).unwrap();
+        let now: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap();
+        let mut short = key("short");
+        short.expires = Some(hours_after(now, 1));
+        let keys = Keys::new(vec![key("long"), short], None);
+        let drawn_anew = Keys::new(vec![key("long"), key("short")], None);
+        for (held, end) in [("long", HOURS), ("short", 1)] {
+            let key = keys.all().iter().find(|key| key.entry.id == held).cloned().unwrap();
+            let headers = sent(pair(&sessions.begin(&key, now).unwrap()));
+            let found = |at| sessions.find(&headers, &keys, at).map(|found| found.key);
+            let last = hours_after(now, end) - SignedDuration::from_millis(1);
+            assert_eq!(found(last).unwrap().entry.id, held);
+            assert!(found(hours_after(now, end)).is_none(), "{held}");
+            assert!(sessions.find(&headers, &drawn_anew, now).is_none(), "{held}");
+        }
+    }
+
+    #[test]
+    fn s6_a_cookie_that_was_changed_or_is_of_another_server_is_no_session() {
+        let [own, other] = [(); 2].map(|()| Sessions::new(&DashboardOptions::default()).unwrap());
+        let now: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap();
+        let keys = Keys::new(vec![key("a")], None);
+        let cookie = own.begin(&keys.all()[0], now).unwrap();
+        assert!(own.find(&sent(pair(&cookie)), &keys, now).is_some());
+        let (name, value) = pair(&cookie).split_once('=').unwrap();
+        let bytes = URL_SAFE_NO_PAD.decode(value).unwrap();
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            let changed = format!("{name}={}", URL_SAFE_NO_PAD.encode(changed));
+            assert!(own.find(&sent(&changed), &keys, now).is_none(), "byte {at}");
+        }
+        let foreign = other.begin(&keys.all()[0], now).unwrap();
+        let (_, value) = pair(&foreign).split_once('=').unwrap();
+        assert!(own.find(&sent(&format!("{name}={value}")), &keys, now).is_none());
+        let twice = format!("{name}={0}; {name}={0}", URL_SAFE_NO_PAD.encode(&bytes));
+        assert!(own.find(&sent(&twice), &keys, now).is_none(), "one of the two is not ours");
+    }
+}
