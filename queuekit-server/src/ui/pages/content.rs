@@ -16,7 +16,7 @@ impl Content {
         name: &'static str,
         (queue, kind): (&str, &str),
         bytes: &[u8],
-        download: String,
+        download: Option<String>,
     ) -> Self {
         let size = bytes.len() as u64;
         if visitor.is_redacted(queue, kind) {

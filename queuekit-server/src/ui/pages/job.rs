@@ -37,11 +37,11 @@ pub(super) async fn show(visitor: Visitor, Path(id): Path<String>) -> Result<Res
         head: head(&visitor, &job, at).await?,
         gantt: gantt(&job, base, at),
         timeline: timeline(&job, base, at),
-        payload: Content::of(&visitor, "payload", of, &job.payload, download("payload")),
+        payload: Content::of(&visitor, "payload", of, &job.payload, Some(download("payload"))),
         result: job
             .result
             .as_ref()
-            .map(|result| Content::of(&visitor, "result", of, result, download("result"))),
+            .map(|result| Content::of(&visitor, "result", of, result, Some(download("result")))),
         logs: logs(&job, at),
         facts: facts(&job, base, at),
         metadata: job.metadata.iter().map(|(name, value)| (name.into(), value.into())).collect(),

@@ -60,8 +60,8 @@ pub(crate) struct Content {
     /// Why it is not shown: `payloads of billing.* are hidden from this key`.
     pub(crate) hidden: Option<String>,
     pub(crate) bytes: u64,
-    /// Where all of it can be had, with the prefix.
-    pub(crate) download: String,
+    /// Where all of it can be had, with the prefix; none if nowhere.
+    pub(crate) download: Option<String>,
 }
 
 /// What the handler logged.
