@@ -131,7 +131,8 @@ impl Shared {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody still asks; if not, the next who does starts another task.
+    /// Whether there are still requests. If there are none, this task ends, and the next request
+    /// starts another.
     fn is_asked(&self) -> bool {
         let mut asked = self.asked();
         asked.is_read = asked.until.is_some_and(|until| Instant::now() < until);

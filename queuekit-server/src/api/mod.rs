@@ -104,7 +104,7 @@ pub(crate) fn own_routes(client: Client) -> Router {
     inner_routes(app).layer(Extension(Caller::operator()))
 }
 
-/// The routes without the middleware: who calls them has to add the [`Caller`] to the request.
+/// The routes without the middleware. The caller must add a [`Caller`] to each request.
 pub(crate) fn inner_routes(app: App) -> Router {
     let (router, _) = described().router.split_for_parts();
     router.with_state(app)

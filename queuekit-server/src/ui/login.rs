@@ -78,7 +78,7 @@ pub(super) async fn log_out(visitor: Visitor) -> Response {
     with_cookie(redirect(&format!("{base}/ui/login")), &ui.0.sessions.end())
 }
 
-/// Reads the form of a sender who is not known yet.
+/// Reads a form before its sender is authenticated, so it is small and has a time limit.
 async fn read(ui: &Ui, request: Request) -> Result<Sent, Failure> {
     let wrong = || Failure::new(StatusCode::BAD_REQUEST, "the form cannot be read");
     let timeout = ui.0.app.body_timeout();

@@ -5,7 +5,7 @@ use axum::http::request::Parts;
 
 use crate::web::csrf::{SITE, is_origin_of, text};
 
-/// Whether this may be read: by our own pages, and by anyone who follows a link to a page from
+/// Whether a request may read: one from our own pages, or one that follows a link to a page from
 /// elsewhere.
 pub(super) fn may_read(parts: &Parts) -> bool {
     let says = |name| text(&parts.headers, name);

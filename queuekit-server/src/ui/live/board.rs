@@ -98,7 +98,8 @@ impl Shared {
         }
     }
 
-    /// Whether anybody looks; if not, the next who does starts another task.
+    /// Whether there are viewers. If there are none, this task ends, and the next viewer starts
+    /// another.
     fn is_seen(&self) -> bool {
         let mut seen = self.seen();
         let is_seen = seen.until.is_some_and(|until| Instant::now() < until);
@@ -135,7 +136,7 @@ impl Shared {
 
 async fn keep_reading(shared: Arc<Shared>) {
     let stopping = shared.app.stopping().clone();
-    // Who looks again after a while gets the figures that are there.
+    // A viewer who returns after a while gets the latest figures, without waiting for new ones.
     let mut seen = None;
     while shared.is_seen() {
         let before = shared.latest.borrow().as_ref().map(|(_, last)| Arc::clone(last));

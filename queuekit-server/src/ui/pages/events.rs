@@ -1,4 +1,4 @@
-//! `/ui/events`: the log of events, and who gets them.
+//! `/ui/events`: the event log and its consumers.
 
 use std::collections::HashMap;
 

@@ -53,8 +53,8 @@ fn back(visitor: &Visitor, name: &QueueName, did: &str) -> Response {
     redirect(&format!("{}/ui/queues/{name}?did={did}", visitor.base()))
 }
 
-/// The settings of the form that differ from the present ones, so that one who edits a setting does
-/// not undo what another has edited meanwhile.
+/// The settings in the form that differ from the current ones. Only these are sent, so that two
+/// people who edit different settings do not undo each other's changes.
 fn patch(form: &Form, queue: &Queue) -> Result<QueuePatch, Failure> {
     let own = &queue.settings;
     let mut patch = QueuePatch::default();

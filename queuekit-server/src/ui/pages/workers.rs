@@ -1,4 +1,4 @@
-//! `/ui/workers`: who runs jobs.
+//! `/ui/workers`: the workers, and the orders that they can be given.
 
 use axum::http::Method;
 use axum::response::Response;

@@ -1,4 +1,4 @@
-//! What surrounds every page: navigation, who looks, and how fresh the data is.
+//! What surrounds every page: the navigation, the viewer's key, and the age of the data.
 
 use askama::Template;
 
