@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tower::ServiceExt;
 
 use super::failure::Failure;
-use super::visitor::Visitor;
+use super::viewer::Viewer;
 
 /// A successful answer of a route, with its memory.
 pub(super) struct Answer {
@@ -18,7 +18,7 @@ pub(super) struct Answer {
     _held: Body,
 }
 
-impl Visitor {
+impl Viewer {
     /// Asks a route. Each call after the first of a page counts towards the rate of the key.
     ///
     /// # Errors

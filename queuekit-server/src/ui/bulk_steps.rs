@@ -7,7 +7,7 @@ use axum::http::{Method, StatusCode};
 
 use super::failure::Failure;
 use super::run::{Run, State};
-use super::visitor::Visitor;
+use super::viewer::Viewer;
 use crate::wire::BulkReportBody;
 
 /// Jobs that a step looks at: as many as fit into a part of the memory for answers.
@@ -18,17 +18,17 @@ const PAUSE: Duration = Duration::from_secs(1);
 const REPEATS: u32 = 30;
 
 /// Does step after step, until no job is left.
-pub(super) async fn all_steps(run: Arc<Run>, visitor: Visitor) {
-    let stopping = visitor.app().stopping().clone();
+pub(super) async fn all_steps(run: Arc<Run>, viewer: Viewer) {
+    let stopping = viewer.app().stopping().clone();
     let (state, error) = tokio::select! {
-        ended = steps(&run, &visitor) => ended,
+        ended = steps(&run, &viewer) => ended,
         () = run.stopped() => (State::Stopped, None),
         () = stopping.cancelled() => (State::Stopped, Some("the server stops".to_owned())),
-        () = visitor.caller().ended() => {
+        () = viewer.caller().ended() => {
             (State::Failed, Some("the key has expired, or was removed or changed".to_owned()))
         }
     };
-    let now = visitor.app().now();
+    let now = viewer.app().now();
     run.update(|progress| {
         progress.state = state;
         progress.error = error;
@@ -36,12 +36,12 @@ pub(super) async fn all_steps(run: Arc<Run>, visitor: Visitor) {
     });
 }
 
-async fn steps(run: &Run, visitor: &Visitor) -> (State, Option<String>) {
+async fn steps(run: &Run, viewer: &Viewer) -> (State, Option<String>) {
     let mut body = run.body.clone();
     body.limit = Some(STEP);
     let mut refused = 0;
     loop {
-        let step = visitor.call(Method::POST, "/v1/jobs/bulk", &body).await;
+        let step = viewer.call(Method::POST, "/v1/jobs/bulk", &body).await;
         let report = step.and_then(|answer| answer.read::<BulkReportBody>());
         match report {
             Ok(report) => {

@@ -14,7 +14,7 @@ use super::failure::Failure;
 use super::form::Form;
 use super::redirect::redirect;
 use super::shared::Ui;
-use super::visitor::Visitor;
+use super::viewer::Viewer;
 use super::{next, pages, same_origin};
 use crate::web::RouteKind;
 use crate::web::access_log::AccessLogEntry;
@@ -47,36 +47,36 @@ async fn answer_to_all(ui: &Ui, request: Request, next: Next) -> Result<Response
 async fn guarded(ui: Ui, kind: RouteKind, request: Request, next: Next) -> Response {
     let entry = AccessLogEntry::of(&request);
     let (parts, body) = request.into_parts();
-    let visitor = match ui.admit(&parts) {
-        Ok(visitor) => visitor,
+    let viewer = match ui.admit(&parts) {
+        Ok(viewer) => viewer,
         Err(refused) => {
             let answer = refused.answer(&ui, kind, &parts);
             return ui.0.middleware.finish(&entry, None, answer);
         }
     };
     let request = Request::from_parts(parts, body);
-    let answer = run(&visitor, kind, request, next).await;
+    let answer = run(&viewer, kind, request, next).await;
     let answer = match answer {
         Ok(answer) => answer,
         Err(failure) => failure.into_response(),
     };
-    let answer = with_page(&visitor, kind, answer).await;
-    ui.0.middleware.finish(&entry, Some(visitor.caller()), answer)
+    let answer = with_page(&viewer, kind, answer).await;
+    ui.0.middleware.finish(&entry, Some(viewer.caller()), answer)
 }
 
 async fn run(
-    visitor: &Visitor,
+    viewer: &Viewer,
     kind: RouteKind,
     request: Request,
     next: Next,
 ) -> Result<Response, Failure> {
     let (mut parts, body) = request.into_parts();
-    let caller = visitor.caller();
+    let caller = viewer.caller();
     caller.spend(1)?;
     let mut rest = body;
     if !reads(&parts.method) {
-        let form = Form::read(visitor.app(), caller, &parts.headers, rest).await?;
-        if !visitor.is_own_form(form.get("csrf")) {
+        let form = Form::read(viewer.app(), caller, &parts.headers, rest).await?;
+        if !viewer.is_own_form(form.get("csrf")) {
             let detail = "the form is not of your session: it may have ended. Go back, load the \
                           page again, and send the form again";
             return Err(Failure::new(StatusCode::FORBIDDEN, detail));
@@ -84,14 +84,14 @@ async fn run(
         parts.extensions.insert(form);
         rest = axum::body::Body::empty();
     }
-    parts.extensions.insert(visitor.clone());
+    parts.extensions.insert(viewer.clone());
     let request = Request::from_parts(parts, rest);
-    Ok(visitor.ui.0.middleware.run(caller, kind, request, next).await?)
+    Ok(viewer.ui.0.middleware.run(caller, kind, request, next).await?)
 }
 
 /// Shows why a page is not shown.
 fn with_page<'a>(
-    visitor: &'a Visitor,
+    viewer: &'a Viewer,
     kind: RouteKind,
     mut answer: Response,
 ) -> Pin<Box<dyn Future<Output = Response> + Send + 'a>> {
@@ -100,7 +100,7 @@ fn with_page<'a>(
         if kind == RouteKind::Waiting {
             return failure.plain();
         }
-        match pages::problem::show(visitor, &failure).await {
+        match pages::problem::show(viewer, &failure).await {
             Ok(mut page) => {
                 *page.status_mut() = failure.status;
                 page
@@ -110,7 +110,7 @@ fn with_page<'a>(
     })
 }
 
-/// Why a request has no visitor.
+/// Why a request has no viewer.
 enum Refused {
     Failure(Failure),
     /// It has no session.
@@ -152,16 +152,16 @@ impl Ui {
         Err(Failure::new(StatusCode::FORBIDDEN, detail))
     }
 
-    fn admit(&self, parts: &Parts) -> Result<Visitor, Refused> {
+    fn admit(&self, parts: &Parts) -> Result<Viewer, Refused> {
         self.check_origin(parts).map_err(Refused::Failure)?;
         let peer: Option<Peer> = parts.extensions.get().copied();
         let keys = self.0.middleware.keys();
         let path = self.path_of(parts);
         if keys.is_empty() {
-            return Ok(Visitor::anybody(self, peer, path));
+            return Ok(Viewer::anybody(self, peer, path));
         }
         let session = self.0.sessions.find(&parts.headers, keys, now()).ok_or(Refused::Stranger)?;
-        Ok(Visitor::of(self, session, peer, path))
+        Ok(Viewer::of(self, session, peer, path))
     }
 
     /// The page and its query, without the base path.

@@ -16,7 +16,7 @@ use super::next;
 use super::redirect::redirect;
 use super::shared::Ui;
 use super::view::Login;
-use super::visitor::Visitor;
+use super::viewer::Viewer;
 use crate::web::Caller;
 use crate::web::auth::Peer;
 use crate::web::keys::now;
@@ -73,8 +73,8 @@ async fn log_in(State(ui): State<Ui>, request: Request) -> Result<Response, Fail
 }
 
 /// Ends the session in the browser. The gate has checked the token.
-pub(super) async fn log_out(visitor: Visitor) -> Response {
-    let (ui, base) = (&visitor.ui, visitor.base());
+pub(super) async fn log_out(viewer: Viewer) -> Response {
+    let (ui, base) = (&viewer.ui, viewer.base());
     with_cookie(redirect(&format!("{base}/ui/login")), &ui.0.sessions.end())
 }
 

@@ -20,7 +20,7 @@ mod same_origin;
 mod session;
 mod shared;
 mod view;
-mod visitor;
+mod viewer;
 
 use std::sync::Arc;
 

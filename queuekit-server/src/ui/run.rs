@@ -20,7 +20,7 @@ pub(super) struct Run {
     pub(super) expected: u64,
     pub(super) began: Timestamp,
     /// The id of the key, or `-`.
-    pub(super) who: String,
+    pub(super) started_by: String,
     stop: CancellationToken,
     progress: Mutex<Progress>,
 }
@@ -47,7 +47,7 @@ pub(super) enum State {
 
 impl Run {
     pub(super) fn new(
-        who: &str,
+        started_by: &str,
         body: BulkBody,
         words: String,
         expected: u64,
@@ -77,15 +77,15 @@ impl Run {
             body,
             expected,
             began,
-            who: who.to_owned(),
+            started_by: started_by.to_owned(),
             stop: CancellationToken::new(),
             progress: Mutex::new(progress),
         })
     }
 
-    /// Whether this key has begun it.
+    /// Whether this key started it.
     pub(super) fn is_of(&self, key: &str) -> bool {
-        self.who == key
+        self.started_by == key
     }
 
     pub(super) fn progress(&self) -> Progress {

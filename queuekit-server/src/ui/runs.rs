@@ -29,7 +29,7 @@ impl Runs {
         let (mut all, mut own) = (0, 0);
         for other in runs.iter().filter(|other| other.state() == State::Running) {
             all += 1;
-            own += usize::from(other.is_of(&run.who));
+            own += usize::from(other.is_of(&run.started_by));
         }
         if all >= AT_ONCE || own >= OF_KEY {
             let detail = "there are as many actions on many jobs as may run at once: stop one, or \

@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 use super::failure::Failure;
 use super::shared::Ui;
-use super::visitor::Visitor;
+use super::viewer::Viewer;
 use crate::web::Scope;
 use crate::web::fair_share::SharePermit;
 use crate::web::memory_budget::RequestBudget;
@@ -44,17 +44,17 @@ struct Asked {
 /// Streams the parts of a page that change: the name of an event is the id of an element, and its
 /// data is the element. The event `as-of` tells when they were read.
 async fn stream(
-    visitor: Visitor,
+    viewer: Viewer,
     Query(asked): Query<Asked>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Failure> {
-    visitor.caller().need(Scope::Read)?;
-    let place = visitor.app().watch(visitor.caller())?;
+    viewer.caller().need(Scope::Read)?;
+    let place = viewer.app().watch(viewer.caller())?;
     let watch = Watch {
         page: asked.page,
         told: HashMap::new(),
         seen: None,
         _memory: None,
-        visitor,
+        viewer,
         _place: place,
     };
     let batches = stream::unfold(watch, |mut watch| async move {
@@ -66,7 +66,7 @@ async fn stream(
 
 /// One viewer of a page.
 struct Watch {
-    visitor: Visitor,
+    viewer: Viewer,
     page: String,
     /// Hashes of the parts as they were last sent.
     told: HashMap<&'static str, u64>,
@@ -82,20 +82,20 @@ impl Watch {
     async fn next(&mut self) -> Option<Vec<Event>> {
         // What was sent before has been sent.
         self._memory = None;
-        let visitor = self.visitor.clone();
-        let (app, board) = (visitor.app(), &visitor.ui.0.board);
+        let viewer = self.viewer.clone();
+        let (app, board) = (viewer.app(), &viewer.ui.0.board);
         let snapshot = tokio::select! {
             snapshot = board.after(self.seen.as_ref()) => snapshot,
             () = app.stopping().cancelled() => return None,
-            () = visitor.caller().ended() => return None,
-            () = visitor.session_ended() => return None,
+            () = viewer.caller().ended() => return None,
+            () = viewer.session_ended() => return None,
         };
-        let mut budget = app.no_budget(visitor.caller());
+        let mut budget = app.no_budget(viewer.caller());
         self.seen = Some(Arc::clone(&snapshot));
         let read_at = Time(snapshot.read_at);
         let mut events = vec![Event::default().event("as-of").data(format!("{read_at:.3}"))];
         let mut bytes = 0;
-        for (id, html) in fragments::of(&visitor, &self.page, &snapshot) {
+        for (id, html) in fragments::of(&viewer, &self.page, &snapshot) {
             let mut hasher = DefaultHasher::new();
             html.hash(&mut hasher);
             let hash = hasher.finish();

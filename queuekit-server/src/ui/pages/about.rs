@@ -4,27 +4,27 @@ use axum::response::Response;
 
 use crate::ui::failure::Failure;
 use crate::ui::view::{About, Fact, FactValue, Facts, Page};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 
 /// What other people wrote and pages load.
 const VENDORED: [(&str, &str, &str); 2] =
     [("idiomorph", "0.8.0", "0BSD"), ("uPlot", "1.6.32", "MIT")];
 
-pub(super) async fn show(visitor: Visitor) -> Result<Response, Failure> {
-    let now = visitor.ui.0.board.now().await;
-    let shell = visitor.shell(Page::About, "About", &now);
+pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
+    let now = viewer.ui.0.board.now().await;
+    let shell = viewer.shell(Page::About, "About", &now);
     let text = |name, value: &str| Fact { name, value: FactValue::Text(value.to_owned()) };
     let items = vec![
         text("Version", &shell.version),
         text("Store", &shell.store),
         text("Environment", shell.environment.as_deref().unwrap_or("not named")),
-        text("Your role", visitor.role().word()),
+        text("Your role", viewer.role().word()),
         Fact {
             name: "HTTP API",
-            value: FactValue::Link("/docs".to_owned(), format!("{}/docs", visitor.base())),
+            value: FactValue::Link("/docs".to_owned(), format!("{}/docs", viewer.base())),
         },
     ];
-    let can = visitor.app().store().capabilities();
+    let can = viewer.app().store().capabilities();
     let capabilities = [
         ("extend leases, list workers", can.leases.is_some()),
         ("wake workers", can.wakeups.is_some()),
@@ -40,5 +40,5 @@ pub(super) async fn show(visitor: Visitor) -> Result<Response, Failure> {
     ];
     let capabilities = capabilities.map(|(name, can)| (name.to_owned(), can)).into();
     let page = About { shell, facts: Facts { items }, capabilities, vendored: VENDORED.into() };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }

@@ -9,7 +9,7 @@ use super::queue_rows::{health, store_time};
 use super::text::{jobs_url, query};
 use crate::ui::live::Snapshot;
 use crate::ui::view::{Concern, Count, Ms, When};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::auth::Caller;
 
 /// A ready job that has waited for longer is late.
@@ -124,11 +124,11 @@ pub(super) fn of_queue(queue: &Queue) -> Vec<Found> {
 }
 
 /// Workers that have not sent a beat for long.
-pub(super) fn of_workers(visitor: &Visitor, now: &Snapshot) -> Vec<Found> {
+pub(super) fn of_workers(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
     let workers = now.figures.iter().flat_map(|figures| &figures.workers);
     let mut found = Vec::new();
     for worker in workers.filter(|worker| is_silent(worker.age, worker.beat.quiet_for)) {
-        let Some(seen) = super::workers::seen(visitor.caller(), worker) else { continue };
+        let Some(seen) = super::workers::seen(viewer.caller(), worker) else { continue };
         let name = if seen.name.is_empty() { &seen.id } else { &seen.name };
         let sentence = format!("Worker {name} was last heard of {} ago", Ms::from(worker.age));
         let place = Place::Page("/ui/workers".to_owned());
@@ -144,10 +144,10 @@ pub(in crate::ui) fn is_silent(age: Duration, quiet_for: Duration) -> bool {
 }
 
 /// New errors, late schedules and disabled consumers.
-pub(super) fn of_extras(visitor: &Visitor, now: &Snapshot) -> Vec<Found> {
-    let (caller, extras) = (visitor.caller(), &now.extras);
+pub(super) fn of_extras(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
+    let (caller, extras) = (viewer.caller(), &now.extras);
     let mut found = Vec::new();
-    let store_now = store_time(visitor, now);
+    let store_now = store_time(viewer, now);
     for group in &*extras.groups {
         let (queue, kind) = (group.queue.as_str(), group.key.kind.as_str());
         let is_seen = caller.sees_queue(queue) && caller.sees_kind(kind);

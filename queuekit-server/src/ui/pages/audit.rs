@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::queue_rows::store_time;
 use crate::ui::failure::Failure;
 use crate::ui::view::{Audit, AuditRow, Count, Mark, Page, Pager, When};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::wire::AuditBody;
 
 /// Entries of a page.
@@ -19,22 +19,19 @@ pub(super) struct Asked {
     before: Option<u64>,
 }
 
-pub(super) async fn show(
-    visitor: Visitor,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Failure> {
+pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Response, Failure> {
     let before = asked.before.map(|before| format!("&before={before}")).unwrap_or_default();
-    let answer = visitor.get(&format!("/v1/audit?limit={ROWS}{before}")).await?;
+    let answer = viewer.get(&format!("/v1/audit?limit={ROWS}{before}")).await?;
     let found: AuditBody = answer.read()?;
-    let now = visitor.ui.0.board.now().await;
-    let (at, base) = (store_time(&visitor, &now), visitor.base());
+    let now = viewer.ui.0.board.now().await;
+    let (at, base) = (store_time(&viewer, &now), viewer.base());
     let rows: Vec<AuditRow> = found
         .entries
         .into_iter()
         .map(|entry| AuditRow {
             at: When::of(entry.at.0, at),
             url: target_url(base, &entry.target),
-            who: entry.who,
+            actor: entry.who,
             action: entry.action,
             target: entry.target,
             matched: entry.matched.map(Count::exact),
@@ -48,8 +45,8 @@ pub(super) async fn show(
         newer: asked.before.map(|_| format!("{base}/ui/audit")),
         older: found.before.map(|before| format!("{base}/ui/audit?before={before}")),
     };
-    let page = Audit { shell: visitor.shell(Page::Audit, "Audit log", &now), rows, pager };
-    visitor.show(&page).await
+    let page = Audit { shell: viewer.shell(Page::Audit, "Audit log", &now), rows, pager };
+    viewer.show(&page).await
 }
 
 /// The kinds of problems are words of our own.

@@ -20,7 +20,7 @@ use crate::ui::run::{Run, State};
 use crate::ui::view::{
     Action, BulkAsk, BulkLink, BulkPage, BulkRun, Count, Mark, Ms, Page, Tone, When,
 };
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::{BulkBody, BulkReportBody};
 
@@ -51,13 +51,13 @@ pub(super) struct Asked {
 }
 
 /// The links of a list to the actions on all of it.
-pub(super) fn links(visitor: &Visitor, filter: &Filter) -> Vec<BulkLink> {
-    if !visitor.caller().has(Scope::Admin) || filter.is_empty() || filter.error.is_some() {
+pub(super) fn links(viewer: &Viewer, filter: &Filter) -> Vec<BulkLink> {
+    if !viewer.caller().has(Scope::Admin) || filter.is_empty() || filter.error.is_some() {
         return Vec::new();
     }
     let link = |(action, verb, _, is_danger): (&str, &str, &str, bool)| BulkLink {
         label: format!("{verb} all that match"),
-        url: url(visitor.base(), action, &filter.text),
+        url: url(viewer.base(), action, &filter.text),
         is_danger,
     };
     ACTIONS.map(link).into()
@@ -68,15 +68,15 @@ pub(super) fn url(base: &str, action: &str, words: &str) -> String {
 }
 
 /// Counts, and asks.
-pub(super) async fn ask(visitor: Visitor, Query(asked): Query<Asked>) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Admin)?;
+pub(super) async fn ask(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Response, Failure> {
+    viewer.caller().need(Scope::Admin)?;
     let found = ACTIONS.into_iter().find(|(action, ..)| *action == asked.action);
     let Some((action, verb, detail, is_danger)) = found else {
         return Err(Failure::not_found("this action"));
     };
     let filter = meant(&asked.q)?;
     let mut body = body(action, &filter, "", Duration::ZERO);
-    let (matched, and_more) = count(&visitor, &mut body).await?;
+    let (matched, and_more) = count(&viewer, &mut body).await?;
     let more = if and_more { "+" } else { "" };
     let jobs = Count::exact(matched);
     let told = if matched == 1 { "1 job".to_owned() } else { format!("{jobs}{more} jobs") };
@@ -85,15 +85,15 @@ pub(super) async fn ask(visitor: Visitor, Query(asked): Query<Asked>) -> Result<
         (value, label, value == chosen)
     };
     let spreads = if action == "retry" { SPREADS.map(spread).into() } else { Vec::new() };
-    let now = visitor.ui.0.board.now().await;
-    let base = visitor.base();
+    let now = viewer.ui.0.board.now().await;
+    let base = viewer.base();
     let page = BulkAsk {
-        shell: visitor.shell(Page::Jobs, &format!("{verb} many jobs"), &now),
+        shell: viewer.shell(Page::Jobs, &format!("{verb} many jobs"), &now),
         action,
         question: format!("{verb} {told}?"),
         detail: detail.to_owned(),
         filter: filter.text.clone(),
-        pills: filter.bar(&visitor, &now, "", None).pills,
+        pills: filter.bar(&viewer, &now, "", None).pills,
         matched: jobs,
         and_more,
         is_danger,
@@ -106,12 +106,12 @@ pub(super) async fn ask(visitor: Visitor, Query(asked): Query<Asked>) -> Result<
         back: jobs_url(base, &filter.text),
         cli: filter.cli(&format!("queuekit job {action}")),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 /// Begins.
-pub(super) async fn begin(visitor: Visitor, form: Form) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Admin)?;
+pub(super) async fn begin(viewer: Viewer, form: Form) -> Result<Response, Failure> {
+    viewer.caller().need(Scope::Admin)?;
     let found = ACTIONS.into_iter().find(|(action, ..)| *action == form.get("action"));
     let Some((action, _, _, is_danger)) = found else {
         return Err(Failure::not_found("this action"));
@@ -126,50 +126,50 @@ pub(super) async fn begin(visitor: Visitor, form: Form) -> Result<Response, Fail
         text => text.parse::<Span>().map_err(|why| refused(&format!("over: {why}")))?.0,
     };
     let body = body(action, &filter, form.get("reason"), over);
-    let began = visitor.app().now();
-    let run = Run::new(visitor.caller().id(), body, filter.text, matched, began)?;
-    let run = visitor.ui.0.runs.begin(run)?;
-    tokio::spawn(all_steps(Arc::clone(&run), visitor.clone()));
-    Ok(redirect(&format!("{}/ui/bulk/{}", visitor.base(), run.id)))
+    let began = viewer.app().now();
+    let run = Run::new(viewer.caller().id(), body, filter.text, matched, began)?;
+    let run = viewer.ui.0.runs.begin(run)?;
+    tokio::spawn(all_steps(Arc::clone(&run), viewer.clone()));
+    Ok(redirect(&format!("{}/ui/bulk/{}", viewer.base(), run.id)))
 }
 
-pub(super) async fn show(visitor: Visitor, Path(id): Path<String>) -> Result<Response, Failure> {
-    let Some(run) = visitor.ui.0.runs.find(visitor.caller().id(), &id) else {
+pub(super) async fn show(viewer: Viewer, Path(id): Path<String>) -> Result<Response, Failure> {
+    let Some(run) = viewer.ui.0.runs.find(viewer.caller().id(), &id) else {
         let what = "this run: the server has forgotten it, or was started anew. What it changed \
                     stays changed, and its filter matches the rest. It";
         return Err(Failure::not_found(what));
     };
-    let now = visitor.ui.0.board.now().await;
+    let now = viewer.ui.0.board.now().await;
     let filter = Filter::read(&run.words);
     let action = run.body.action.to_string();
     let page = BulkPage {
-        shell: visitor.shell(Page::Jobs, &format!("{action} many jobs"), &now),
+        shell: viewer.shell(Page::Jobs, &format!("{action} many jobs"), &now),
         title: title(&action),
-        pills: filter.bar(&visitor, &now, "", None).pills,
-        run: part(&visitor, &run),
-        jobs_url: jobs_url(visitor.base(), &run.words),
+        pills: filter.bar(&viewer, &now, "", None).pills,
+        run: part(&viewer, &run),
+        jobs_url: jobs_url(viewer.base(), &run.words),
         cli: filter.cli(&format!("queuekit job {action}")),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 pub(super) async fn stop(
-    visitor: Visitor,
+    viewer: Viewer,
     Path(id): Path<String>,
     _: Form,
 ) -> Result<Response, Failure> {
-    let run = visitor.ui.0.runs.find(visitor.caller().id(), &id);
+    let run = viewer.ui.0.runs.find(viewer.caller().id(), &id);
     run.ok_or_else(|| Failure::not_found("this run"))?.stop();
-    Ok(redirect(&format!("{}/ui/bulk/{id}", visitor.base())))
+    Ok(redirect(&format!("{}/ui/bulk/{id}", viewer.base())))
 }
 
 /// The progress, which changes while one looks.
-pub(in crate::ui) fn progress(visitor: &Visitor, id: &str) -> Option<BulkRun> {
-    visitor.ui.0.runs.find(visitor.caller().id(), id).map(|run| part(visitor, &run))
+pub(in crate::ui) fn progress(viewer: &Viewer, id: &str) -> Option<BulkRun> {
+    viewer.ui.0.runs.find(viewer.caller().id(), id).map(|run| part(viewer, &run))
 }
 
-fn part(visitor: &Visitor, run: &Run) -> BulkRun {
-    let (progress, now) = (run.progress(), visitor.app().now());
+fn part(viewer: &Viewer, run: &Run) -> BulkRun {
+    let (progress, now) = (run.progress(), viewer.app().now());
     let (shape, word) = match progress.state {
         State::Running => ("running", "running"),
         State::Completed => ("completed", "done"),
@@ -183,8 +183,8 @@ fn part(visitor: &Visitor, run: &Run) -> BulkRun {
         Ms(Ms::from(elapsed).0.saturating_mul(rest) / progress.matched)
     });
     let stop = is_open.then(|| {
-        let url = format!("{}/ui/bulk/{}/stop", visitor.base(), run.id);
-        Action::new("stop", url, &visitor.csrf(), "Stop").tone(Tone::Danger)
+        let url = format!("{}/ui/bulk/{}/stop", viewer.base(), run.id);
+        Action::new("stop", url, &viewer.csrf(), "Stop").tone(Tone::Danger)
     });
     BulkRun {
         mark: Mark::new(shape, word),
@@ -193,7 +193,7 @@ fn part(visitor: &Visitor, run: &Run) -> BulkRun {
         changed: Count::exact(progress.changed),
         skipped: Count::exact(progress.skipped),
         started: When::of(run.began, now),
-        who: run.who.clone(),
+        started_by: run.started_by.clone(),
         elapsed: Ms::from(elapsed),
         left,
         error: progress.error,
@@ -221,11 +221,11 @@ fn body(action: &str, filter: &Filter, reason: &str, over: Duration) -> BulkBody
 }
 
 /// How many jobs match, and whether there are more.
-async fn count(visitor: &Visitor, body: &mut BulkBody) -> Result<(u64, bool), Failure> {
+async fn count(viewer: &Viewer, body: &mut BulkBody) -> Result<(u64, bool), Failure> {
     (body.dry_run, body.limit) = (true, Some(STEP));
     let mut matched = 0;
     for _ in 0..STEPS {
-        let answer = visitor.call(Method::POST, "/v1/jobs/bulk", &*body).await?;
+        let answer = viewer.call(Method::POST, "/v1/jobs/bulk", &*body).await?;
         let report: BulkReportBody = answer.read()?;
         matched += report.matched;
         (body.cursor, body.since) = (report.cursor, report.since);

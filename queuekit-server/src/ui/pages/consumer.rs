@@ -11,30 +11,30 @@ use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
 use crate::ui::view::{Action, Consumer, Fact, FactValue, Facts, Ms, Page, Replay, Tone};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::{NewSubscriptionBody, SubscriptionBody};
 
 pub(super) async fn show(
-    visitor: Visitor,
+    viewer: Viewer,
     Path(name): Path<String>,
     Query(range): Query<RangeQuery>,
 ) -> Result<Response, Failure> {
     let name = ConsumerName::new(name)?;
-    let answer = visitor.get(&format!("/v1/subscriptions/{name}")).await?;
+    let answer = viewer.get(&format!("/v1/subscriptions/{name}")).await?;
     let body: SubscriptionBody = answer.read()?;
-    let now = visitor.ui.0.board.now().await;
-    let base = visitor.base();
+    let now = viewer.ui.0.board.now().await;
+    let base = viewer.base();
     let range = Range::of(&range);
-    let charts = history::charts(&visitor, Some(&body.queue), range, &now).await?;
+    let charts = history::charts(&viewer, Some(&body.queue), range, &now).await?;
     let page = Consumer {
-        shell: visitor.shell(Page::Events, name.as_str(), &now),
+        shell: viewer.shell(Page::Events, name.as_str(), &now),
         row: consumer(&body, base),
         queue_url: format!("{base}/ui/queues/{}", body.queue),
         ranges: range.links(base, &format!("/ui/consumers/{name}")),
         throughput: charts.throughput,
         facts: facts(&body),
-        actions: actions(&visitor, &body),
+        actions: actions(&viewer, &body),
         replay: Replay {
             url: format!("{base}/ui/consumers/{name}/replay"),
             from: String::new(),
@@ -44,7 +44,7 @@ pub(super) async fn show(
         },
         cli: format!("queuekit subscription show {name}"),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 fn facts(body: &SubscriptionBody) -> Facts {
@@ -58,13 +58,13 @@ fn facts(body: &SubscriptionBody) -> Facts {
     Facts { items }
 }
 
-fn actions(visitor: &Visitor, body: &SubscriptionBody) -> Vec<Action> {
+fn actions(viewer: &Viewer, body: &SubscriptionBody) -> Vec<Action> {
     let name = &body.consumer;
-    let lacks = !visitor.caller().has(Scope::Manage);
+    let lacks = !viewer.caller().has(Scope::Manage);
     let verb = if body.enabled { "disable" } else { "enable" };
     let label = if body.enabled { "Disable" } else { "Enable" };
-    let url = format!("{}/ui/consumers/{name}/{verb}", visitor.base());
-    let mut action = Action::new(verb, url, &visitor.csrf(), format!("{label} {name}"))
+    let url = format!("{}/ui/consumers/{name}/{verb}", viewer.base());
+    let mut action = Action::new(verb, url, &viewer.csrf(), format!("{label} {name}"))
         .cli(format!("queuekit subscription {verb} {name}"));
     action.impossible = lacks.then(|| "Your key lacks the scope manage".to_owned());
     if body.enabled {
@@ -77,7 +77,7 @@ fn actions(visitor: &Visitor, body: &SubscriptionBody) -> Vec<Action> {
 }
 
 pub(super) async fn act(
-    visitor: Visitor,
+    viewer: Viewer,
     Path((name, action)): Path<(String, String)>,
     _: Form,
 ) -> Result<Response, Failure> {
@@ -88,7 +88,7 @@ pub(super) async fn act(
         _ => return Err(Failure::not_found("this action")),
     };
     let path = format!("/v1/subscriptions/{name}");
-    let answer = visitor.get(&path).await?;
+    let answer = viewer.get(&path).await?;
     let body: SubscriptionBody = answer.read()?;
     let new = NewSubscriptionBody {
         events: body.events,
@@ -100,6 +100,6 @@ pub(super) async fn act(
         delay_ms: Some(body.delay_ms),
         retry: body.retry,
     };
-    visitor.call(Method::PUT, &path, &new).await?;
-    Ok(redirect(&format!("{}/ui/consumers/{name}?did=consumer", visitor.base())))
+    viewer.call(Method::PUT, &path, &new).await?;
+    Ok(redirect(&format!("{}/ui/consumers/{name}?did=consumer", viewer.base())))
 }

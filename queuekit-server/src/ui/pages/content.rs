@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::ui::view::{Content, Tree};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 
 /// The most bytes or letters in a page; all of them can be downloaded.
 const BYTES: usize = 64 * 1024;
@@ -12,14 +12,14 @@ const BYTES: usize = 64 * 1024;
 impl Content {
     /// The contents of a job of this queue and kind.
     pub(in crate::ui) fn of(
-        visitor: &Visitor,
+        viewer: &Viewer,
         name: &'static str,
         (queue, kind): (&str, &str),
         bytes: &[u8],
         download: Option<String>,
     ) -> Self {
         let size = bytes.len() as u64;
-        if visitor.is_redacted(queue, kind) {
+        if viewer.is_redacted(queue, kind) {
             let why = "The settings of the dashboard hide the contents of such jobs.";
             let hidden = Some(why.to_owned());
             return Self { name, tree: None, raw: String::new(), hidden, bytes: size, download };

@@ -6,19 +6,19 @@ use queuekit::store::capability::{Durability, Severity};
 
 use crate::ui::failure::Failure;
 use crate::ui::view::{Doctor, Finding, Mark, Page};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 
-pub(super) async fn show(visitor: Visitor) -> Result<Response, Failure> {
+pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
     // What the store says about itself is of all queues, as the audit log is.
-    visitor.caller().need(Scope::Admin)?;
-    if visitor.caller().is_bound() {
+    viewer.caller().need(Scope::Admin)?;
+    if viewer.caller().is_bound() {
         let detail = "the key is restricted, and the store says something about all queues";
         return Err(Failure::new(StatusCode::FORBIDDEN, detail));
     }
-    let now = visitor.ui.0.board.now().await;
+    let now = viewer.ui.0.board.now().await;
     let (mut facts, mut findings) = (Vec::new(), Vec::new());
-    if let Some(inspect) = visitor.app().store().capabilities().inspect {
+    if let Some(inspect) = viewer.app().store().capabilities().inspect {
         if let Err(error) = inspect.check_writes().await {
             findings.push(finding("error", error.to_string(), "Fix the cause, then look again."));
         }
@@ -41,15 +41,15 @@ pub(super) async fn show(visitor: Visitor) -> Result<Response, Failure> {
         }
     }
     let page = Doctor {
-        shell: visitor.shell(Page::Doctor, "Doctor", &now),
+        shell: viewer.shell(Page::Doctor, "Doctor", &now),
         is_healthy: findings.iter().all(|found| found.mark.shape != "error"),
         facts,
         findings,
         checklist: Vec::new(),
-        production_url: format!("{}/ui/doctor", visitor.base()),
+        production_url: format!("{}/ui/doctor", viewer.base()),
         cli: "queuekit doctor --production".to_owned(),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 fn finding(shape: &'static str, message: String, remedy: &str) -> Finding {

@@ -18,7 +18,7 @@ use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
 use crate::ui::view::{Action, Count, ErrorGroup, JobRow, Page, Pager, Tone};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::ErrorGroupsBody;
 
@@ -32,46 +32,46 @@ pub(super) struct Asked {
 }
 
 pub(super) async fn show(
-    visitor: Visitor,
+    viewer: Viewer,
     Path(id): Path<String>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Read)?;
+    viewer.caller().need(Scope::Read)?;
     let id: GroupId = id.parse().map_err(|_| Failure::not_found("this error group"))?;
     let path = format!("/v1/errors/{id}?queue={}", query(&asked.queue));
-    let found: ErrorGroupsBody = visitor.get(&path).await?.read()?;
+    let found: ErrorGroupsBody = viewer.get(&path).await?.read()?;
     let Some(group) = found.groups.into_iter().next() else {
         return Err(Failure::not_found("this error group"));
     };
-    let now = visitor.ui.0.board.now().await;
-    let at = store_time(&visitor, &now);
+    let now = viewer.ui.0.board.now().await;
+    let at = store_time(&viewer, &now);
     let filter = Filter::read(&words(&asked.queue, &group.kind, &id));
-    let dead = jobs::page(&visitor, &filter, ROWS, None).await?;
-    let sample = visitor.get(&format!("/v1/jobs/{}", group.sample)).await;
+    let dead = jobs::page(&viewer, &filter, ROWS, None).await?;
+    let sample = viewer.get(&format!("/v1/jobs/{}", group.sample)).await;
     let sample: Option<Job> = sample.ok().map(|answer| answer.read()).transpose()?;
     let error = sample.as_ref().and_then(|job| Some((job, last_error(job)?)));
-    let error = error.map(|(job, text)| job_life::error(job, visitor.base(), text));
+    let error = error.map(|(job, text)| job_life::error(job, viewer.base(), text));
     let count = Count::exact(dead.jobs.len() as u64);
     let is_all = dead.cursor.is_none();
     let page = ErrorGroup {
-        shell: visitor.shell(Page::Errors, &group.signature, &now),
+        shell: viewer.shell(Page::Errors, &group.signature, &now),
         dead_now: is_all.then_some(count),
         sample: group.sample.to_string(),
         sample_is_gone: sample.is_none(),
         error,
-        actions: actions(&visitor, &id, &asked.queue, count),
-        links: links(&visitor, &filter),
+        actions: actions(&viewer, &id, &asked.queue, count),
+        links: links(&viewer, &filter),
         jobs: dead.jobs.iter().map(|job| JobRow::of(job, at)).collect(),
         pager: Pager {
             shown: format!("{}{}", count.jobs(), if is_all { "" } else { ", and more" }),
             examined: None,
             newer: None,
-            older: dead.cursor.map(|_| super::text::jobs_url(visitor.base(), &filter.text)),
+            older: dead.cursor.map(|_| super::text::jobs_url(viewer.base(), &filter.text)),
         },
         cli: format!("queuekit errors show {id} --queue {}", asked.queue),
-        row: row(group, visitor.base(), at),
+        row: row(group, viewer.base(), at),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 fn words(queue: &str, kind: &str, id: &GroupId) -> String {
@@ -79,45 +79,45 @@ fn words(queue: &str, kind: &str, id: &GroupId) -> String {
 }
 
 /// Actions on all its jobs: they are counted first.
-fn links(visitor: &Visitor, filter: &Filter) -> Vec<(String, String, bool)> {
-    if why_not_admin(visitor).is_some() {
+fn links(viewer: &Viewer, filter: &Filter) -> Vec<(String, String, bool)> {
+    if why_not_admin(viewer).is_some() {
         return Vec::new();
     }
-    let url = |action| bulk::url(visitor.base(), action, &filter.text);
+    let url = |action| bulk::url(viewer.base(), action, &filter.text);
     vec![
         ("Retry all over 10 minutes".to_owned(), format!("{}&over=10m", url("retry")), false),
         ("Delete all".to_owned(), url("delete"), true),
     ]
 }
 
-fn actions(visitor: &Visitor, id: &GroupId, queue: &str, dead: Count) -> Vec<Action> {
-    let url = format!("{}/ui/errors/{id}/retry-one", visitor.base());
+fn actions(viewer: &Viewer, id: &GroupId, queue: &str, dead: Count) -> Vec<Action> {
+    let url = format!("{}/ui/errors/{id}/retry-one", viewer.base());
     let label = "Retry one as a test";
-    let mut action = Action::new("retry-one", url, &visitor.csrf(), label).field("queue", queue);
+    let mut action = Action::new("retry-one", url, &viewer.csrf(), label).field("queue", queue);
     let none = dead.is_zero().then(|| "None of its jobs is dead now".to_owned());
-    action.impossible = why_not_admin(visitor).or(none);
+    action.impossible = why_not_admin(viewer).or(none);
     let cli = format!("queuekit errors retry --one {id} --queue {queue}");
     vec![action.tone(Tone::Primary).cli(cli)]
 }
 
 /// Retries one dead job, as a test.
 pub(super) async fn retry_one(
-    visitor: Visitor,
+    viewer: Viewer,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, Failure> {
     let id: GroupId = id.parse().map_err(|_| Failure::not_found("this error group"))?;
     let queue = form.get("queue");
     let path = format!("/v1/errors/{id}?queue={}", query(queue));
-    let found: ErrorGroupsBody = visitor.get(&path).await?.read()?;
+    let found: ErrorGroupsBody = viewer.get(&path).await?.read()?;
     let Some(group) = found.groups.first() else {
         return Err(Failure::not_found("this error group"));
     };
     let filter = Filter::read(&words(queue, &group.kind, &id));
-    let dead = jobs::page(&visitor, &filter, 1, None).await?;
+    let dead = jobs::page(&viewer, &filter, 1, None).await?;
     let Some(job) = dead.jobs.first() else {
         return Err(Failure::new(StatusCode::CONFLICT, "none of its jobs is dead now"));
     };
-    visitor.act(Method::POST, &format!("/v1/jobs/{}/retry", job.id)).await?;
-    Ok(redirect(&format!("{}/ui/jobs/{}?did=retry", visitor.base(), job.id)))
+    viewer.act(Method::POST, &format!("/v1/jobs/{}/retry", job.id)).await?;
+    Ok(redirect(&format!("{}/ui/jobs/{}?did=retry", viewer.base(), job.id)))
 }

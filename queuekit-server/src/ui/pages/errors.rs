@@ -8,7 +8,7 @@ use super::queue_rows::{queues_of, store_time};
 use super::text::query;
 use crate::ui::failure::Failure;
 use crate::ui::view::{Count, Errors, GroupRow, Page, Pager, When};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::{ErrorGroupBody, ErrorGroupsBody};
 
@@ -32,21 +32,18 @@ struct ToApi<'a> {
     limit: usize,
 }
 
-pub(super) async fn show(
-    visitor: Visitor,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Read)?;
-    let now = visitor.ui.0.board.now().await;
+pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Response, Failure> {
+    viewer.caller().need(Scope::Read)?;
+    let now = viewer.ui.0.board.now().await;
     let queue = Some(asked.queue.as_str()).filter(|queue| !queue.is_empty());
-    let answer = visitor.find("/v1/errors", &ToApi { queue, limit: ROWS }).await?;
+    let answer = viewer.find("/v1/errors", &ToApi { queue, limit: ROWS }).await?;
     let found: ErrorGroupsBody = answer.read()?;
-    let at = store_time(&visitor, &now);
+    let at = store_time(&viewer, &now);
     let rows: Vec<GroupRow> =
-        found.groups.into_iter().map(|group| row(group, visitor.base(), at)).collect();
-    let base = visitor.base();
+        found.groups.into_iter().map(|group| row(group, viewer.base(), at)).collect();
+    let base = viewer.base();
     let mut queues = vec![(format!("{base}/ui/errors"), "all".to_owned(), queue.is_none())];
-    let failing = queues_of(&visitor, &now);
+    let failing = queues_of(&viewer, &now);
     let failing = failing.filter(|queue| queue.totals.failed + queue.totals.dead > 0);
     queues.extend(failing.take(QUEUES).map(|own| {
         let name = own.name.as_str();
@@ -56,13 +53,13 @@ pub(super) async fn show(
     let more = if rows.len() == ROWS { "the latest " } else { "" };
     let shown = format!("{more}{} groups", rows.len());
     let page = Errors {
-        shell: visitor.shell(Page::Errors, "Errors", &now),
+        shell: viewer.shell(Page::Errors, "Errors", &now),
         queue: asked.queue,
         queues,
         rows,
         pager: Pager { shown, ..Pager::default() },
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 /// A group as a row.

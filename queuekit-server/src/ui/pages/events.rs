@@ -14,7 +14,7 @@ use super::queue_rows::{queues_of, store_time};
 use super::text::query;
 use crate::ui::failure::Failure;
 use crate::ui::view::{ConsumerRow, Count, EventRow, Events, Mark, Ms, Page, When};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::wire::{
     ConsumerStatsBody, EventsBody, RetentionBody, SubscriptionBody, SubscriptionsBody, Time,
 };
@@ -46,16 +46,13 @@ struct ToApi<'a> {
     cursor: Option<&'a str>,
 }
 
-pub(super) async fn show(
-    visitor: Visitor,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Failure> {
-    let now = visitor.ui.0.board.now().await;
-    let at = store_time(&visitor, &now);
-    let found: SubscriptionsBody = visitor.get("/v1/subscriptions").await?.read()?;
-    let base = visitor.base();
+pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Response, Failure> {
+    let now = viewer.ui.0.board.now().await;
+    let at = store_time(&viewer, &now);
+    let found: SubscriptionsBody = viewer.get("/v1/subscriptions").await?.read()?;
+    let base = viewer.base();
     let queues: HashMap<&str, &Queue> =
-        queues_of(&visitor, &now).map(|queue| (queue.name.as_str(), queue)).collect();
+        queues_of(&viewer, &now).map(|queue| (queue.name.as_str(), queue)).collect();
     let consumers = found.subscriptions.into_iter().map(|mut one| {
         // A list has no figures of its own: those of its queue are on the board.
         one.stats = queues.get(one.queue.as_str()).map(|queue| figures(queue));
@@ -69,7 +66,7 @@ pub(super) async fn show(
         limit: ROWS,
         cursor: asked.cursor.as_deref(),
     };
-    let log = match visitor.find("/v1/events", &to_api).await {
+    let log = match viewer.find("/v1/events", &to_api).await {
         Ok(answer) => answer.read()?,
         // The key is not for events, or the store has none.
         Err(failure) if failure.is_lack() => EventsBody { events: Vec::new(), cursor: None },
@@ -80,16 +77,16 @@ pub(super) async fn show(
         .cursor
         .as_ref()
         .map(|cursor| format!("{base}/ui/events?types={}&cursor={cursor}", query(&asked.types)));
-    let events = log.events.iter().map(|event| row(&visitor, event, at)).collect();
+    let events = log.events.iter().map(|event| row(&viewer, event, at)).collect();
     let page = Events {
-        shell: visitor.shell(Page::Events, "Events and consumers", &now),
+        shell: viewer.shell(Page::Events, "Events and consumers", &now),
         consumers,
         types: asked.types.clone(),
         events,
         older,
-        retention: retention(&visitor).await?,
+        retention: retention(&viewer).await?,
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 fn figures(queue: &Queue) -> ConsumerStatsBody {
@@ -106,8 +103,8 @@ fn figures(queue: &Queue) -> ConsumerStatsBody {
     }
 }
 
-async fn retention(visitor: &Visitor) -> Result<String, Failure> {
-    let kept: RetentionBody = match visitor.get("/v1/events/retention").await {
+async fn retention(viewer: &Viewer) -> Result<String, Failure> {
+    let kept: RetentionBody = match viewer.get("/v1/events/retention").await {
         Ok(answer) => answer.read()?,
         Err(failure) if failure.is_lack() => return Ok(String::new()),
         Err(failure) => return Err(failure),
@@ -115,9 +112,9 @@ async fn retention(visitor: &Visitor) -> Result<String, Failure> {
     Ok(format!("{}, and at most {} events", Ms(kept.age_ms), Count::exact(kept.events)))
 }
 
-fn row(visitor: &Visitor, event: &Event, now: Timestamp) -> EventRow {
+fn row(viewer: &Viewer, event: &Event, now: Timestamp) -> EventRow {
     // An event's deliveries are jobs of its type in the queues of consumers.
-    let is_hidden = visitor.is_redacted("event.", event.kind.as_str());
+    let is_hidden = viewer.is_redacted("event.", event.kind.as_str());
     let data = match is_hidden {
         true => "hidden by the settings of the dashboard".to_owned(),
         false => brief(&String::from_utf8_lossy(&event.data)),

@@ -7,7 +7,7 @@ use super::text::jobs_url;
 use crate::grammar::filter::{terms, written};
 use crate::ui::live::Snapshot;
 use crate::ui::view::{Count, FilterBar, Pill, Tab};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::wire::FilterBody;
 
 /// Statuses with a tab, and all.
@@ -55,12 +55,12 @@ impl Filter {
     /// The bar above the list. `typed` is what was added and is no filter.
     pub(in crate::ui) fn bar(
         &self,
-        visitor: &Visitor,
+        viewer: &Viewer,
         now: &Snapshot,
         typed: &str,
         error: Option<String>,
     ) -> FilterBar {
-        let base = visitor.base();
+        let base = viewer.base();
         let pill = |(at, term): (usize, &String)| {
             let (name, value) = term.split_once(':').unwrap_or((term, ""));
             let others = self.terms.iter().enumerate().filter(|(other, _)| *other != at);
@@ -75,13 +75,13 @@ impl Filter {
             pills: self.terms.iter().enumerate().map(pill).collect(),
             typed: typed.to_owned(),
             error: error.or_else(|| self.error.clone()),
-            tabs: TABS.map(|status| self.tab(visitor, now, status)).into(),
+            tabs: TABS.map(|status| self.tab(viewer, now, status)).into(),
             cli: cli(&format!("queuekit {command}"), &self.terms),
             common: COMMON.map(|(filter, name)| (jobs_url(base, filter), name)).into(),
         }
     }
 
-    fn tab(&self, visitor: &Visitor, now: &Snapshot, status: &'static str) -> Tab {
+    fn tab(&self, viewer: &Viewer, now: &Snapshot, status: &'static str) -> Tab {
         let others = self.terms.iter().filter(|term| !term.starts_with("status:"));
         let mut terms: Vec<String> = others.cloned().collect();
         let is_all = status == "all";
@@ -91,21 +91,21 @@ impl Filter {
         let present = self.body.status.as_deref().unwrap_or("all");
         Tab {
             status,
-            url: jobs_url(visitor.base(), &joined(&terms)),
-            count: self.count(visitor, now, status),
+            url: jobs_url(viewer.base(), &joined(&terms)),
+            count: self.count(viewer, now, status),
             is_current: present == status,
         }
     }
 
     /// How many jobs have this status, if the figures of queues say so.
-    fn count(&self, visitor: &Visitor, now: &Snapshot, status: &str) -> Option<Count> {
+    fn count(&self, viewer: &Viewer, now: &Snapshot, status: &str) -> Option<Count> {
         let of = |term: &String| term.starts_with("status:") || term.starts_with("queue:");
         let status: Status = Status::ALL.into_iter().find(|own| own.as_str() == status)?;
-        if !self.terms.iter().all(of) || visitor.caller().is_bound_to_kinds() {
+        if !self.terms.iter().all(of) || viewer.caller().is_bound_to_kinds() {
             return None;
         }
         let wanted = self.body.queue.as_deref();
-        let queues = queues_of(visitor, now);
+        let queues = queues_of(viewer, now);
         let queues = queues.filter(|queue| wanted.is_none_or(|name| name == queue.name.as_str()));
         Some(queues.map(|queue| Count::from(queue.counts.get(status))).sum())
     }

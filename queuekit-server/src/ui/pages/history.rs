@@ -12,7 +12,7 @@ use super::queue_rows::{queues_of, store_time};
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
 use crate::ui::view::{Chart, Count, Deploy, Ms, Point, RangeLink, Series, Unit, When};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::wire::{HistoryBody, Time, TotalsRowBody};
 
 /// The most rows of totals that a page reads: of many queues, a coarser step is shown.
@@ -104,30 +104,30 @@ impl Range {
 
 /// The charts of a queue, or of all that the viewer may see.
 pub(in crate::ui) async fn charts(
-    visitor: &Visitor,
+    viewer: &Viewer,
     queue: Option<&str>,
     range: Range,
     now: &Snapshot,
 ) -> Result<Charts, Failure> {
-    let queues = queue.map_or_else(|| queues_of(visitor, now).count(), |_| 1);
+    let queues = queue.map_or_else(|| queues_of(viewer, now).count(), |_| 1);
     let step = range.step(queues);
-    let store_now = store_time(visitor, now);
+    let store_now = store_time(viewer, now);
     let begin = step.start_of(store_now.minus(range.length()));
     let read = match now.outage {
         // The page is shown without them.
         Some(_) => Read::default(),
-        None => read(visitor, queue, begin, step).await?,
+        None => read(viewer, queue, begin, step).await?,
     };
     let times: Vec<Timestamp> = std::iter::successors(Some(begin), |at| Some(*at + step.length()))
         .take_while(|at| *at <= store_now)
         .collect();
-    let at = visitor.app().now();
+    let at = viewer.app().now();
     let point = |time: &Timestamp| Point {
         seconds: time.as_millis().div_euclid(1000),
         when: When::of(*time, at),
     };
     let points: Vec<Point> = times.iter().map(point).collect();
-    let deploys = deploys(visitor, now, queue, begin);
+    let deploys = deploys(viewer, now, queue, begin);
     Ok(Charts {
         throughput: throughput(&read, &times, points.clone(), deploys.clone(), step),
         latency: latency(&read, &times, points, deploys),
@@ -142,7 +142,7 @@ struct Read {
 }
 
 async fn read(
-    visitor: &Visitor,
+    viewer: &Viewer,
     queue: Option<&str>,
     begin: Timestamp,
     step: Resolution,
@@ -152,7 +152,7 @@ async fn read(
     let (mut totals, mut read) = (Vec::new(), Read::default());
     for _ in 0..ANSWERS {
         let asked = Asked { queue, from, step: step.to_string() };
-        let answer = match visitor.find("/v1/history", &asked).await {
+        let answer = match viewer.find("/v1/history", &asked).await {
             Ok(answer) => answer,
             // A store without history has no charts, and a restricted key may see none.
             Err(failure) if failure.is_lack() => break,
@@ -268,15 +268,10 @@ fn latency(read: &Read, times: &[Timestamp], points: Vec<Point>, deploys: Vec<De
 }
 
 /// When the first worker of each version started.
-fn deploys(
-    visitor: &Visitor,
-    now: &Snapshot,
-    queue: Option<&str>,
-    begin: Timestamp,
-) -> Vec<Deploy> {
+fn deploys(viewer: &Viewer, now: &Snapshot, queue: Option<&str>, begin: Timestamp) -> Vec<Deploy> {
     let mut first = BTreeMap::<String, Timestamp>::new();
     for worker in now.figures.iter().flat_map(|figures| &figures.workers) {
-        let Some(seen) = super::workers::seen(visitor.caller(), worker) else { continue };
+        let Some(seen) = super::workers::seen(viewer.caller(), worker) else { continue };
         let serves = queue.is_none_or(|queue| seen.queues.iter().any(|own| own == queue));
         let Some(started) = seen.started_at.filter(|_| serves && !seen.version.is_empty()) else {
             continue;

@@ -15,42 +15,42 @@ use crate::ui::view::{
     Action, Content, Dot, Dots, Fact, FactValue, Facts, JobHead, JobPage, LogRow, Logs, Mark, Ms,
     Page, Tone, When,
 };
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::WhyBody;
 
 /// The last jobs of the kind that are shown.
 const KIN: usize = 20;
 
-pub(super) async fn show(visitor: Visitor, Path(id): Path<String>) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Read)?;
-    let answer = visitor.get(&path(&id)?).await?;
+pub(super) async fn show(viewer: Viewer, Path(id): Path<String>) -> Result<Response, Failure> {
+    viewer.caller().need(Scope::Read)?;
+    let answer = viewer.get(&path(&id)?).await?;
     let job: Job = answer.read()?;
-    let now = visitor.ui.0.board.now().await;
-    let at = visitor.app().now();
-    let (base, of) = (visitor.base(), (job.queue.as_str(), job.kind.as_str()));
+    let now = viewer.ui.0.board.now().await;
+    let at = viewer.app().now();
+    let (base, of) = (viewer.base(), (job.queue.as_str(), job.kind.as_str()));
     let download = |what| format!("{base}/ui/jobs/{}/{what}", job.id);
     let page = JobPage {
-        shell: visitor.shell(Page::Jobs, &format!("{} {}", job.kind, job.id), &now),
+        shell: viewer.shell(Page::Jobs, &format!("{} {}", job.kind, job.id), &now),
         id: job.id.to_string(),
         kind: job.kind.to_string(),
-        head: head(&visitor, &job, at).await?,
+        head: head(&viewer, &job, at).await?,
         gantt: gantt(&job, base, at),
         timeline: timeline(&job, base, at),
-        payload: Content::of(&visitor, "payload", of, &job.payload, Some(download("payload"))),
+        payload: Content::of(&viewer, "payload", of, &job.payload, Some(download("payload"))),
         result: job
             .result
             .as_ref()
-            .map(|result| Content::of(&visitor, "result", of, result, Some(download("result")))),
+            .map(|result| Content::of(&viewer, "result", of, result, Some(download("result")))),
         logs: logs(&job, at),
         facts: facts(&job, base, at),
         metadata: job.metadata.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        actions: actions(&visitor, &job),
-        copy_url: copy_url(&visitor, &job),
-        kin: kin(&visitor, &job, at).await?,
+        actions: actions(&viewer, &job),
+        copy_url: copy_url(&viewer, &job),
+        kin: kin(&viewer, &job, at).await?,
         cli: format!("queuekit job show {}", job.id),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 /// The path of a job in the API. Text that is no id is the id of no job.
@@ -59,8 +59,8 @@ pub(in crate::ui) fn path(id: &str) -> Result<String, Failure> {
     Ok(format!("/v1/jobs/{id}"))
 }
 
-async fn head(visitor: &Visitor, job: &Job, now: Timestamp) -> Result<JobHead, Failure> {
-    let why = match visitor.get(&format!("/v1/jobs/{}/why", job.id)).await {
+async fn head(viewer: &Viewer, job: &Job, now: Timestamp) -> Result<JobHead, Failure> {
+    let why = match viewer.get(&format!("/v1/jobs/{}/why", job.id)).await {
         Ok(answer) => answer.read::<WhyBody>()?.sentence,
         // The store cannot say, or the job is gone meanwhile.
         Err(_) => format!("The job is {}", job.status),
@@ -120,9 +120,9 @@ fn facts(job: &Job, base: &str, now: Timestamp) -> Facts {
 }
 
 /// The last jobs of its kind that have ended, oldest first.
-async fn kin(visitor: &Visitor, job: &Job, now: Timestamp) -> Result<Dots, Failure> {
+async fn kin(viewer: &Viewer, job: &Job, now: Timestamp) -> Result<Dots, Failure> {
     let words = format!("queue:{} kind:{} status:completed,dead,cancelled", job.queue, job.kind);
-    let found = match jobs::page(visitor, &Filter::read(&words), KIN, None).await {
+    let found = match jobs::page(viewer, &Filter::read(&words), KIN, None).await {
         Ok(found) => found,
         Err(failure) if failure.is_lack() => return Ok(Dots::default()),
         Err(failure) => return Err(failure),
@@ -132,27 +132,27 @@ async fn kin(visitor: &Visitor, job: &Job, now: Timestamp) -> Result<Dots, Failu
         let ended = job.finished_at.map(|at| When::of(at, now).relative()).unwrap_or_default();
         Dot {
             mark: Mark::status(job.status.as_str()),
-            url: format!("{}/ui/jobs/{}", visitor.base(), job.id),
+            url: format!("{}/ui/jobs/{}", viewer.base(), job.id),
             label: format!("{}{took}, {ended}", job.status),
         }
     };
     Ok(Dots { items: found.jobs.iter().rev().map(dot).collect() })
 }
 
-fn copy_url(visitor: &Visitor, job: &Job) -> Option<String> {
-    let is_hidden = visitor.is_redacted(job.queue.as_str(), job.kind.as_str());
-    let may = visitor.caller().has(Scope::Enqueue) && !is_hidden;
-    may.then(|| format!("{}/ui/jobs/{}/copy", visitor.base(), job.id))
+fn copy_url(viewer: &Viewer, job: &Job) -> Option<String> {
+    let is_hidden = viewer.is_redacted(job.queue.as_str(), job.kind.as_str());
+    let may = viewer.caller().has(Scope::Enqueue) && !is_hidden;
+    may.then(|| format!("{}/ui/jobs/{}/copy", viewer.base(), job.id))
 }
 
 /// All actions. One that is impossible says why.
-fn actions(visitor: &Visitor, job: &Job) -> Vec<Action> {
+fn actions(viewer: &Viewer, job: &Job) -> Vec<Action> {
     let (id, status) = (job.id, job.status);
-    let lacks = why_not_admin(visitor);
+    let lacks = why_not_admin(viewer);
     let action = |name: &'static str, label: &str, why: Option<String>| {
-        let url = format!("{}/ui/jobs/{id}/{name}", visitor.base());
+        let url = format!("{}/ui/jobs/{id}/{name}", viewer.base());
         let mut action =
-            Action::new(name, url, &visitor.csrf(), label).cli(format!("queuekit job {name} {id}"));
+            Action::new(name, url, &viewer.csrf(), label).cli(format!("queuekit job {name} {id}"));
         action.impossible = lacks.clone().or(why);
         action
     };

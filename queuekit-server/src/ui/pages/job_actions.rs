@@ -16,7 +16,7 @@ use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
 use crate::ui::view::{CopyPage, Page};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::response_budget::BudgetedBody;
 use crate::web::{Problem, Scope};
 use crate::wire::{NewJobBody, millis};
@@ -26,56 +26,53 @@ const FORM_BYTES: usize = 256 * 1024;
 
 /// An action by its name in the address.
 pub(super) async fn act(
-    visitor: Visitor,
+    viewer: Viewer,
     Path((id, action)): Path<(String, String)>,
     _: Form,
 ) -> Result<Response, Failure> {
     let job = path(&id)?;
     let post = |action: &str| format!("{job}/{action}");
     match action.as_str() {
-        "retry" | "cancel" => visitor.act(Method::POST, &post(&action)).await?,
+        "retry" | "cancel" => viewer.act(Method::POST, &post(&action)).await?,
         "reschedule" => {
-            visitor.call(Method::POST, &post("reschedule"), &json!({ "delay_ms": 0 })).await?
+            viewer.call(Method::POST, &post("reschedule"), &json!({ "delay_ms": 0 })).await?
         }
         "dead-letter" => {
-            let reason = format!("dead-lettered by {}", visitor.caller().id());
-            visitor.call(Method::POST, &post("dead-letter"), &json!({ "reason": reason })).await?
+            let reason = format!("dead-lettered by {}", viewer.caller().id());
+            viewer.call(Method::POST, &post("dead-letter"), &json!({ "reason": reason })).await?
         }
         "delete" => {
-            visitor.act(Method::DELETE, &job).await?;
-            return Ok(redirect(&format!("{}/ui/jobs?did=delete", visitor.base())));
+            viewer.act(Method::DELETE, &job).await?;
+            return Ok(redirect(&format!("{}/ui/jobs?did=delete", viewer.base())));
         }
         _ => return Err(Failure::not_found("this action")),
     };
-    Ok(redirect(&format!("{}/ui/jobs/{id}?did={action}", visitor.base())))
+    Ok(redirect(&format!("{}/ui/jobs/{id}?did={action}", viewer.base())))
 }
 
 /// The form of a copy.
-pub(super) async fn ask_copy(
-    visitor: Visitor,
-    Path(id): Path<String>,
-) -> Result<Response, Failure> {
-    let job = shown(&visitor, &id).await?;
-    ask(&visitor, &job, None, None).await
+pub(super) async fn ask_copy(viewer: Viewer, Path(id): Path<String>) -> Result<Response, Failure> {
+    let job = shown(&viewer, &id).await?;
+    ask(&viewer, &job, None, None).await
 }
 
 /// The whole payload or result as a file.
 pub(super) async fn file_of(
-    visitor: Visitor,
+    viewer: Viewer,
     Path((id, part)): Path<(String, String)>,
 ) -> Result<Response, Failure> {
-    let job = shown(&visitor, &id).await?;
+    let job = shown(&viewer, &id).await?;
     match (part.as_str(), job.result) {
-        ("payload", _) => file(&visitor, job.payload, &format!("payload-{}", job.id)).await,
-        ("result", Some(result)) => file(&visitor, result, &format!("result-{}", job.id)).await,
+        ("payload", _) => file(&viewer, job.payload, &format!("payload-{}", job.id)).await,
+        ("result", Some(result)) => file(&viewer, result, &format!("result-{}", job.id)).await,
         _ => Err(Failure::not_found("this part of the job")),
     }
 }
 
 /// The job, unless its contents are hidden.
-async fn shown(visitor: &Visitor, id: &str) -> Result<Job, Failure> {
-    let job: Job = visitor.get(&path(id)?).await?.read()?;
-    if visitor.is_redacted(job.queue.as_str(), job.kind.as_str()) {
+async fn shown(viewer: &Viewer, id: &str) -> Result<Job, Failure> {
+    let job: Job = viewer.get(&path(id)?).await?.read()?;
+    if viewer.is_redacted(job.queue.as_str(), job.kind.as_str()) {
         let detail = "the settings of the dashboard hide the contents of such jobs";
         return Err(Failure::new(StatusCode::FORBIDDEN, detail));
     }
@@ -83,8 +80,8 @@ async fn shown(visitor: &Visitor, id: &str) -> Result<Job, Failure> {
 }
 
 /// Whatever the bytes are, a browser stores them and does not show them.
-async fn file(visitor: &Visitor, bytes: bytes::Bytes, name: &str) -> Result<Response, Failure> {
-    let budget = visitor.app().no_budget(visitor.caller());
+async fn file(viewer: &Viewer, bytes: bytes::Bytes, name: &str) -> Result<Response, Failure> {
+    let budget = viewer.app().no_budget(viewer.caller());
     let mut response = Response::new(Body::new(BudgetedBody::of(budget, bytes).await?));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
@@ -95,12 +92,12 @@ async fn file(visitor: &Visitor, bytes: bytes::Bytes, name: &str) -> Result<Resp
 }
 
 async fn ask(
-    visitor: &Visitor,
+    viewer: &Viewer,
     job: &Job,
     sent: Option<&Form>,
     error: Option<String>,
 ) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Enqueue)?;
+    viewer.caller().need(Scope::Enqueue)?;
     let Ok(payload) = std::str::from_utf8(&job.payload) else {
         let detail = "the payload of the job is no text, so that it cannot be changed in a form";
         return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, detail));
@@ -110,9 +107,9 @@ async fn ask(
         return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, detail));
     }
     let text = |name: &str, own: String| sent.map_or(own, |form| form.get(name).to_owned());
-    let now = visitor.ui.0.board.now().await;
+    let now = viewer.ui.0.board.now().await;
     let page = CopyPage {
-        shell: visitor.shell(Page::Jobs, "Enqueue a copy", &now),
+        shell: viewer.shell(Page::Jobs, "Enqueue a copy", &now),
         id: job.id.to_string(),
         kind: job.kind.to_string(),
         queue: text("queue", job.queue.to_string()),
@@ -125,9 +122,9 @@ async fn ask(
         ),
         delay: text("delay", String::new()),
         error,
-        url: format!("{}/ui/jobs/{}/copy", visitor.base(), job.id),
+        url: format!("{}/ui/jobs/{}/copy", viewer.base(), job.id),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 #[derive(Deserialize)]
@@ -138,26 +135,26 @@ struct Enqueued {
 /// Enqueues a copy with another payload. The kind is the one of the original: a payload of one kind
 /// must not become a run of another.
 pub(super) async fn copy(
-    visitor: Visitor,
+    viewer: Viewer,
     Path(id): Path<String>,
     form: Form,
 ) -> Result<Response, Failure> {
-    let job = shown(&visitor, &id).await?;
+    let job = shown(&viewer, &id).await?;
     let enqueued = match new_job(&job, &form) {
-        Ok(new) => visitor.call(Method::POST, "/v1/jobs", &new).await,
+        Ok(new) => viewer.call(Method::POST, "/v1/jobs", &new).await,
         Err(failure) => Err(failure),
     };
     let answer = match enqueued {
         Ok(answer) => answer,
         Err(failure) if failure.status == StatusCode::UNPROCESSABLE_ENTITY => {
-            let mut page = ask(&visitor, &job, Some(&form), Some(failure.detail)).await?;
+            let mut page = ask(&viewer, &job, Some(&form), Some(failure.detail)).await?;
             *page.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
             return Ok(page);
         }
         Err(failure) => return Err(failure),
     };
     let new: Enqueued = answer.read()?;
-    Ok(redirect(&format!("{}/ui/jobs/{}?did=enqueue", visitor.base(), new.id)))
+    Ok(redirect(&format!("{}/ui/jobs/{}?did=enqueue", viewer.base(), new.id)))
 }
 
 fn new_job(job: &Job, form: &Form) -> Result<NewJobBody, Failure> {

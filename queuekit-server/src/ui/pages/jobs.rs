@@ -12,7 +12,7 @@ use super::text::jobs_url;
 use crate::ui::failure::Failure;
 use crate::ui::redirect::redirect;
 use crate::ui::view::{BulkButton, Count, JobRow, Jobs, Newer, Page, Pager};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::{FilterBody, JobsBody};
 
@@ -41,24 +41,21 @@ struct ToApi<'a> {
     cursor: Option<&'a str>,
 }
 
-pub(super) async fn show(
-    visitor: Visitor,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Read)?;
+pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Response, Failure> {
+    viewer.caller().need(Scope::Read)?;
     let filter = Filter::read(&asked.q);
     let mut error = None;
     if !asked.add.trim().is_empty() {
         let both = Filter::read(&format!("{} {}", asked.q, asked.add));
         match both.error {
-            None => return Ok(redirect(&jobs_url(visitor.base(), &both.text))),
+            None => return Ok(redirect(&jobs_url(viewer.base(), &both.text))),
             Some(why) => error = Some(why),
         }
     }
-    let now = visitor.ui.0.board.now().await;
+    let now = viewer.ui.0.board.now().await;
     let found = match filter.error {
         Some(_) => None,
-        None => match page(&visitor, &filter, ROWS, asked.cursor.as_deref()).await {
+        None => match page(&viewer, &filter, ROWS, asked.cursor.as_deref()).await {
             Ok(found) => Some(found),
             // The filter is what is wrong, such as for a key that has to name its queue.
             Err(failure) if is_of_filter(&failure) => {
@@ -68,40 +65,40 @@ pub(super) async fn show(
             Err(failure) => return Err(failure),
         },
     };
-    let at = visitor.app().now();
+    let at = viewer.app().now();
     let rows: Vec<JobRow> =
         found.iter().flat_map(|found| &found.jobs).map(|job| JobRow::of(job, at)).collect();
-    let here = jobs_url(visitor.base(), &filter.text);
+    let here = jobs_url(viewer.base(), &filter.text);
     let pager = pager(found.as_ref(), &here, asked.cursor.is_some());
-    let selected = buttons(&visitor, found.as_ref().map_or(&[], |found| &found.jobs));
+    let selected = buttons(&viewer, found.as_ref().map_or(&[], |found| &found.jobs));
     let page = Jobs {
-        shell: visitor.shell(Page::Jobs, "Jobs", &now),
-        filter: filter.bar(&visitor, &now, &asked.add, error),
+        shell: viewer.shell(Page::Jobs, "Jobs", &now),
+        filter: filter.bar(&viewer, &now, &asked.add, error),
         newer: Newer { count: String::new(), url: here },
         rows,
         pager,
         selected,
-        all: bulk::links(&visitor, &filter),
+        all: bulk::links(&viewer, &filter),
         all_told: "all that match".to_owned(),
-        bulk_url: format!("{}/ui/jobs/selected", visitor.base()),
+        bulk_url: format!("{}/ui/jobs/selected", viewer.base()),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 /// A page of the jobs of a filter; those that have ended by the time of their end.
 pub(in crate::ui) async fn page(
-    visitor: &Visitor,
+    viewer: &Viewer,
     filter: &Filter,
     limit: usize,
     cursor: Option<&str>,
 ) -> Result<JobsBody<Job>, Failure> {
-    let recent = filter.is_of_ended() && visitor.can_list_recent().await;
+    let recent = filter.is_of_ended() && viewer.can_list_recent().await;
     let query = ToApi { filter: &filter.body, recent, limit, cursor };
-    let answer = visitor.find("/v1/jobs", &query).await?;
+    let answer = viewer.find("/v1/jobs", &query).await?;
     answer.read()
 }
 
-impl Visitor {
+impl Viewer {
     /// Whether the store has few enough queues for a list by the time of the end.
     async fn can_list_recent(&self) -> bool {
         let now = self.ui.0.board.now().await;
@@ -129,8 +126,8 @@ fn pager(found: Option<&JobsBody<Job>>, here: &str, is_later: bool) -> Pager {
 }
 
 /// Actions on the selected jobs; each is impossible if no listed job allows it.
-fn buttons(visitor: &Visitor, jobs: &[Job]) -> Vec<BulkButton> {
-    let why_not = super::queue::why_not_admin(visitor);
+fn buttons(viewer: &Viewer, jobs: &[Job]) -> Vec<BulkButton> {
+    let why_not = super::queue::why_not_admin(viewer);
     let button = |action, verb, is_danger, allows: fn(&Job) -> bool, none: &str| BulkButton {
         action,
         verb,

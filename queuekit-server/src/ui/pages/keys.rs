@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::ui::failure::Failure;
 use crate::ui::view::{Count, KeyRow, KeysPage, Page, When};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::Time;
 
@@ -25,13 +25,13 @@ struct One {
     last_used: Option<Time>,
 }
 
-pub(super) async fn show(visitor: Visitor) -> Result<Response, Failure> {
-    let answer = visitor.get("/v1/keys").await?;
+pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
+    let answer = viewer.get("/v1/keys").await?;
     let found: All = answer.read()?;
-    let now = visitor.ui.0.board.now().await;
-    let at = visitor.app().now();
+    let now = viewer.ui.0.board.now().await;
+    let at = viewer.app().now();
     let row = |key: One| KeyRow {
-        is_yours: visitor.caller().key() == Some(key.id.as_str()),
+        is_yours: viewer.caller().key() == Some(key.id.as_str()),
         id: key.id,
         scopes: key.scopes.into_iter().map(Scope::word).collect(),
         queues: key.queues,
@@ -42,8 +42,8 @@ pub(super) async fn show(visitor: Visitor) -> Result<Response, Failure> {
         last_used: key.last_used.map(|used| When::of(used.0, at)),
     };
     let page = KeysPage {
-        shell: visitor.shell(Page::Keys, "Keys", &now),
+        shell: viewer.shell(Page::Keys, "Keys", &now),
         rows: found.keys.into_iter().map(row).collect(),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }

@@ -14,7 +14,7 @@ use crate::ui::live::Snapshot;
 use crate::ui::view::{
     Attention, Concern, Count, Mark, Number, Numbers, Overview, Page, QueueTable,
 };
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 
 /// The most queues on the first page: those that need to be looked at first.
@@ -34,74 +34,74 @@ const NUMBERS: [Status; 7] = [
 ];
 
 pub(in crate::ui) async fn show(
-    visitor: Visitor,
+    viewer: Viewer,
     Query(query): Query<RangeQuery>,
 ) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Read)?;
-    let now = visitor.ui.0.board.now().await;
+    viewer.caller().need(Scope::Read)?;
+    let now = viewer.ui.0.board.now().await;
     let range = Range::of(&query);
-    let charts = history::charts(&visitor, None, range, &now).await?;
+    let charts = history::charts(&viewer, None, range, &now).await?;
     let page = Overview {
-        shell: visitor.shell(Page::Overview, "Overview", &now),
-        attention: attention(&visitor, &now),
-        numbers: numbers(&visitor, &now),
-        ranges: range.links(visitor.base(), "/ui"),
+        shell: viewer.shell(Page::Overview, "Overview", &now),
+        attention: attention(&viewer, &now),
+        numbers: numbers(&viewer, &now),
+        ranges: range.links(viewer.base(), "/ui"),
         throughput: charts.throughput,
         latency: charts.latency,
-        queues: queue_table(&visitor, &now),
+        queues: queue_table(&viewer, &now),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 /// All that needs attention, the most urgent first.
-pub(in crate::ui) fn concerns(visitor: &Visitor, now: &Snapshot) -> Vec<Found> {
-    let queues = queues_of(visitor, now);
+pub(in crate::ui) fn concerns(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
+    let queues = queues_of(viewer, now);
     let mut found: Vec<Found> = queues.flat_map(attention::of_queue).collect();
-    found.extend(attention::of_workers(visitor, now));
-    found.extend(attention::of_extras(visitor, now));
+    found.extend(attention::of_workers(viewer, now));
+    found.extend(attention::of_extras(viewer, now));
     // Of equal ones always in the same order.
     found.sort_by_key(|found| found.urgency);
     found
 }
 
-pub(in crate::ui) fn attention(visitor: &Visitor, now: &Snapshot) -> Attention {
-    let found = concerns(visitor, now);
+pub(in crate::ui) fn attention(viewer: &Viewer, now: &Snapshot) -> Attention {
+    let found = concerns(viewer, now);
     let more = found.len().saturating_sub(CONCERNS);
-    let at = visitor.app().now();
+    let at = viewer.app().now();
     let shown = found.into_iter().take(CONCERNS);
-    let mut items: Vec<Concern> = shown.map(|found| found.concern(visitor.base(), at)).collect();
+    let mut items: Vec<Concern> = shown.map(|found| found.concern(viewer.base(), at)).collect();
     if more > 0 {
         items.push(Concern {
             shape: "info",
             sentence: format!("{more} more"),
             detail: "The list of queues has them all".to_owned(),
-            url: format!("{}/ui/queues?order=health", visitor.base()),
+            url: format!("{}/ui/queues?order=health", viewer.base()),
             since: None,
             action: None,
             link: None,
         });
     }
-    Attention { items, looked_at: looked_at(visitor, now) }
+    Attention { items, looked_at: looked_at(viewer, now) }
 }
 
-fn looked_at(visitor: &Visitor, now: &Snapshot) -> String {
-    let queues = queues_of(visitor, now).count();
+fn looked_at(viewer: &Viewer, now: &Snapshot) -> String {
+    let queues = queues_of(viewer, now).count();
     let workers = now.figures.as_ref().map_or(0, |figures| figures.workers.len());
     let many =
         |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    match visitor.caller().is_bound() {
+    match viewer.caller().is_bound() {
         true => many(queues, "queue"),
         false => format!("{} and {}", many(queues, "queue"), many(workers, "worker")),
     }
 }
 
-pub(in crate::ui) fn numbers(visitor: &Visitor, now: &Snapshot) -> Numbers {
+pub(in crate::ui) fn numbers(viewer: &Viewer, now: &Snapshot) -> Numbers {
     let number = |status: Status| {
-        let counts = queues_of(visitor, now).map(|queue| Count::from(queue.counts.get(status)));
+        let counts = queues_of(viewer, now).map(|queue| Count::from(queue.counts.get(status)));
         Number {
             mark: Mark::status(status.as_str()),
             count: counts.sum(),
-            url: jobs_url(visitor.base(), &format!("status:{status}")),
+            url: jobs_url(viewer.base(), &format!("status:{status}")),
             note: String::new(),
         }
     };
@@ -109,13 +109,13 @@ pub(in crate::ui) fn numbers(visitor: &Visitor, now: &Snapshot) -> Numbers {
 }
 
 /// The queues that need to be looked at first: the least healthy, then those with the most to do.
-pub(in crate::ui) fn queue_table(visitor: &Visitor, now: &Snapshot) -> QueueTable {
-    let mut queues: Vec<&Queue> = queues_of(visitor, now).collect();
+pub(in crate::ui) fn queue_table(viewer: &Viewer, now: &Snapshot) -> QueueTable {
+    let mut queues: Vec<&Queue> = queues_of(viewer, now).collect();
     queues.sort_by_cached_key(|queue| {
         let pending =
             queue.counts.get(Status::Ready).value + queue.counts.get(Status::Running).value;
         (queue.health.score, std::cmp::Reverse(pending), queue.name.clone())
     });
     queues.truncate(QUEUES);
-    table_of(visitor, now, &queues)
+    table_of(viewer, now, &queues)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::queue_rows::queues_of;
 use super::workers::seen;
 use crate::ui::failure::Failure;
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::web::response_budget::answer;
 
@@ -38,23 +38,23 @@ struct Named {
     name: String,
 }
 
-pub(super) async fn names(visitor: Visitor) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Read)?;
-    let now = visitor.ui.0.board.now().await;
+pub(super) async fn names(viewer: Viewer) -> Result<Response, Failure> {
+    viewer.caller().need(Scope::Read)?;
+    let now = viewer.ui.0.board.now().await;
     let workers = now.figures.iter().flat_map(|figures| &figures.workers);
-    let workers = workers.filter_map(|worker| seen(visitor.caller(), worker));
+    let workers = workers.filter_map(|worker| seen(viewer.caller(), worker));
     let names = Names {
-        queues: queues_of(&visitor, &now).map(|it| it.name.to_string()).take(MOST).collect(),
+        queues: queues_of(&viewer, &now).map(|it| it.name.to_string()).take(MOST).collect(),
         kinds: workers.flat_map(|worker| worker.kinds).take(MOST).collect(),
-        schedules: of(listed(&visitor, "/v1/schedules").await?.schedules),
-        consumers: of(listed(&visitor, "/v1/subscriptions").await?.subscriptions),
+        schedules: of(listed(&viewer, "/v1/schedules").await?.schedules),
+        consumers: of(listed(&viewer, "/v1/subscriptions").await?.subscriptions),
     };
-    Ok(answer(visitor.app().no_budget(visitor.caller()), &names).await?)
+    Ok(answer(viewer.app().no_budget(viewer.caller()), &names).await?)
 }
 
 /// Nothing if the store has none, or if they are not for the key.
-async fn listed(visitor: &Visitor, path: &str) -> Result<Listed, Failure> {
-    match visitor.get(path).await {
+async fn listed(viewer: &Viewer, path: &str) -> Result<Listed, Failure> {
+    match viewer.get(path).await {
         Ok(answer) => answer.read(),
         Err(failure) if failure.is_lack() => Ok(Listed::default()),
         Err(failure) => Err(failure),

@@ -4,19 +4,19 @@ use axum::response::Response;
 
 use crate::ui::failure::Failure;
 use crate::ui::view::{Page, Problem};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 
-pub(in crate::ui) async fn show(visitor: &Visitor, failure: &Failure) -> Result<Response, Failure> {
-    let now = visitor.ui.0.board.now().await;
+pub(in crate::ui) async fn show(viewer: &Viewer, failure: &Failure) -> Result<Response, Failure> {
+    let now = viewer.ui.0.board.now().await;
     let title = failure.title();
     let page = Problem {
-        shell: visitor.shell(page_of(visitor.path()), title, &now),
+        shell: viewer.shell(page_of(viewer.path()), title, &now),
         code: failure.status.as_u16(),
         title: title.to_owned(),
         detail: sentence(&failure.detail),
-        links: vec![(format!("{}/ui", visitor.base()), "Overview".to_owned())],
+        links: vec![(format!("{}/ui", viewer.base()), "Overview".to_owned())],
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 /// The page of the navigation to which the address belongs.

@@ -19,7 +19,7 @@ use crate::ui::view::{
     Action, Count, Mark, Ms, Page, QueueHead, QueuePage, Setting, SettingsForm, StateBar,
     StatePart, Tally, TallyRow, Tone,
 };
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::JobsBody;
 
@@ -29,51 +29,51 @@ const SAMPLE: usize = 200;
 const TALLY: usize = 20;
 
 pub(in crate::ui) async fn show(
-    visitor: Visitor,
+    viewer: Viewer,
     Path(name): Path<String>,
     Query(query): Query<RangeQuery>,
 ) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Read)?;
+    viewer.caller().need(Scope::Read)?;
     let name = QueueName::new(name)?;
-    let now = visitor.ui.0.board.now().await;
-    let Some(queue) = found(&visitor, &now, name.as_str()) else {
+    let now = viewer.ui.0.board.now().await;
+    let Some(queue) = found(&viewer, &now, name.as_str()) else {
         return Err(Failure::not_found(&format!("the queue {name}")));
     };
     let range = Range::of(&query);
-    let charts = history::charts(&visitor, Some(name.as_str()), range, &now).await?;
-    let (kinds, keys) = waiting(&visitor, &name, &now).await?;
+    let charts = history::charts(&viewer, Some(name.as_str()), range, &now).await?;
+    let (kinds, keys) = waiting(&viewer, &name, &now).await?;
     let path = format!("/ui/queues/{name}");
     let page = QueuePage {
-        shell: visitor.shell(Page::Queues, name.as_str(), &now),
-        head: head(&visitor, &now, queue),
-        ranges: range.links(visitor.base(), &path),
+        shell: viewer.shell(Page::Queues, name.as_str(), &now),
+        head: head(&viewer, &now, queue),
+        ranges: range.links(viewer.base(), &path),
         throughput: charts.throughput,
         latency: charts.latency,
         kinds,
         keys,
-        workers: workers::table(&visitor, &now, Some(name.as_str())),
-        settings: settings(&visitor, queue),
-        actions: actions(&visitor, queue),
+        workers: workers::table(&viewer, &now, Some(name.as_str())),
+        settings: settings(&viewer, queue),
+        actions: actions(&viewer, queue),
         name: name.to_string(),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 /// The queue, if the viewer may see it.
 pub(in crate::ui) fn found<'a>(
-    visitor: &Visitor,
+    viewer: &Viewer,
     now: &'a Snapshot,
     name: &str,
 ) -> Option<&'a Queue> {
-    queues_of(visitor, now).find(|queue| queue.name.as_str() == name)
+    queues_of(viewer, now).find(|queue| queue.name.as_str() == name)
 }
 
-pub(in crate::ui) fn head(visitor: &Visitor, now: &Snapshot, queue: &Queue) -> QueueHead {
+pub(in crate::ui) fn head(viewer: &Viewer, now: &Snapshot, queue: &Queue) -> QueueHead {
     let in_use = Slots::of(now).serving(queue.name.as_str()).unwrap_or_default();
     let part = |status: Status| StatePart {
         mark: Mark::status(status.as_str()),
         count: queue.counts.get(status).into(),
-        url: jobs_url(visitor.base(), &format!("queue:{} status:{status}", queue.name)),
+        url: jobs_url(viewer.base(), &format!("queue:{} status:{status}", queue.name)),
     };
     QueueHead {
         name: queue.name.to_string(),
@@ -92,16 +92,16 @@ pub(in crate::ui) fn head(visitor: &Visitor, now: &Snapshot, queue: &Queue) -> Q
 
 /// The kinds and partition keys of the first ready jobs.
 async fn waiting(
-    visitor: &Visitor,
+    viewer: &Viewer,
     name: &QueueName,
     now: &Snapshot,
 ) -> Result<(Tally, Tally), Failure> {
     let (mut kinds, mut keys) = (BTreeMap::<String, u64>::new(), BTreeMap::<String, u64>::new());
     let mut seen = 0;
     // A key for some kinds has to name one of them.
-    if !visitor.caller().is_bound_to_kinds() && now.outage.is_none() {
+    if !viewer.caller().is_bound_to_kinds() && now.outage.is_none() {
         let path = format!("/v1/queues/{name}/jobs?status=ready,blocked&limit={SAMPLE}");
-        let answer = visitor.get(&path).await?;
+        let answer = viewer.get(&path).await?;
         let page: JobsBody<Job> = answer.read()?;
         seen = page.jobs.len();
         for job in page.jobs {
@@ -120,7 +120,7 @@ async fn waiting(
         rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let row = |(name_of, count): (String, u64)| TallyRow {
             url: jobs_url(
-                visitor.base(),
+                viewer.base(),
                 &format!("queue:{name} {}", written(&format!("{term}:{name_of}"))),
             ),
             name: name_of,
@@ -132,26 +132,26 @@ async fn waiting(
     Ok((tally(kinds, "kind"), tally(keys, "key")))
 }
 
-fn actions(visitor: &Visitor, queue: &Queue) -> Vec<Action> {
+fn actions(viewer: &Viewer, queue: &Queue) -> Vec<Action> {
     let (name, is_paused) = (&queue.name, queue.settings.paused);
     let (verb, label) = if is_paused { ("resume", "Resume") } else { ("pause", "Pause") };
-    let url = format!("{}/ui/queues/{name}/{verb}", visitor.base());
+    let url = format!("{}/ui/queues/{name}/{verb}", viewer.base());
     let tone = if is_paused { Tone::Primary } else { Tone::Plain };
-    let action = Action::new("pause", url, &visitor.csrf(), format!("{label} {name}"));
+    let action = Action::new("pause", url, &viewer.csrf(), format!("{label} {name}"));
     let action = action.tone(tone).cli(format!("queuekit queue {verb} {name}"));
-    vec![match why_not_admin(visitor) {
+    vec![match why_not_admin(viewer) {
         Some(why) => action.impossible(why),
         None => action,
     }]
 }
 
 /// Why the viewer cannot change queues and jobs.
-pub(in crate::ui) fn why_not_admin(visitor: &Visitor) -> Option<String> {
-    let lacks = !visitor.caller().has(Scope::Admin);
+pub(in crate::ui) fn why_not_admin(viewer: &Viewer) -> Option<String> {
+    let lacks = !viewer.caller().has(Scope::Admin);
     lacks.then(|| "Your key lacks the scope admin".to_owned())
 }
 
-fn settings(visitor: &Visitor, queue: &Queue) -> SettingsForm {
+fn settings(viewer: &Viewer, queue: &Queue) -> SettingsForm {
     let (name, own) = (&queue.name, &queue.settings);
     let or_none = |number: Option<u64>| number.map_or("none".to_owned(), |it| it.to_string());
     let age = |keep: &Keep| keep.age().map_or("none".to_owned(), |age| Span(age).to_string());
@@ -208,10 +208,9 @@ fn settings(visitor: &Visitor, queue: &Queue) -> SettingsForm {
         ),
     ];
     SettingsForm {
-        url: format!("{}/ui/queues/{name}/settings", visitor.base()),
+        url: format!("{}/ui/queues/{name}/settings", viewer.base()),
         rows,
-        edited: None,
-        impossible: why_not_admin(visitor),
+        impossible: why_not_admin(viewer),
         cli: format!("queuekit queue set {name} --help"),
     }
 }

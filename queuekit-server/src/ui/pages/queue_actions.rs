@@ -10,47 +10,47 @@ use crate::grammar::{OrNone, Span};
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Problem;
 
 pub(super) async fn pause(
-    visitor: Visitor,
+    viewer: Viewer,
     Path(name): Path<String>,
     _: Form,
 ) -> Result<Response, Failure> {
     let name = QueueName::new(name)?;
-    visitor.act(Method::POST, &format!("/v1/queues/{name}/pause")).await?;
-    Ok(back(&visitor, &name, "pause"))
+    viewer.act(Method::POST, &format!("/v1/queues/{name}/pause")).await?;
+    Ok(back(&viewer, &name, "pause"))
 }
 
 pub(super) async fn resume(
-    visitor: Visitor,
+    viewer: Viewer,
     Path(name): Path<String>,
     _: Form,
 ) -> Result<Response, Failure> {
     let name = QueueName::new(name)?;
-    visitor.act(Method::POST, &format!("/v1/queues/{name}/resume")).await?;
-    Ok(back(&visitor, &name, "resume"))
+    viewer.act(Method::POST, &format!("/v1/queues/{name}/resume")).await?;
+    Ok(back(&viewer, &name, "resume"))
 }
 
 pub(super) async fn configure(
-    visitor: Visitor,
+    viewer: Viewer,
     Path(name): Path<String>,
     form: Form,
 ) -> Result<Response, Failure> {
     let name = QueueName::new(name)?;
     let path = format!("/v1/queues/{name}");
-    let queue = visitor.get(&path).await?;
+    let queue = viewer.get(&path).await?;
     let patch = patch(&form, &queue.read::<Queue>()?)?;
     // A form that changes nothing was sent for nothing.
     if !patch.is_empty() {
-        visitor.call(Method::PATCH, &path, &patch).await?;
+        viewer.call(Method::PATCH, &path, &patch).await?;
     }
-    Ok(back(&visitor, &name, "settings"))
+    Ok(back(&viewer, &name, "settings"))
 }
 
-fn back(visitor: &Visitor, name: &QueueName, did: &str) -> Response {
-    redirect(&format!("{}/ui/queues/{name}?did={did}", visitor.base()))
+fn back(viewer: &Viewer, name: &QueueName, did: &str) -> Response {
+    redirect(&format!("{}/ui/queues/{name}?did={did}", viewer.base()))
 }
 
 /// The settings in the form that differ from the current ones. Only these are sent, so that two

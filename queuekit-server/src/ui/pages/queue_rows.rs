@@ -8,22 +8,22 @@ use queuekit::{Status, Timestamp};
 
 use crate::ui::live::Snapshot;
 use crate::ui::view::{Count, Health, QueueRow, QueueTable, Sparkline};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 
 /// The queues that the viewer may see.
 pub(in crate::ui) fn queues_of<'a>(
-    visitor: &Visitor,
+    viewer: &Viewer,
     now: &'a Snapshot,
 ) -> impl Iterator<Item = &'a Queue> {
     let queues = now.figures.iter().flat_map(|figures| &figures.queues);
-    queues.filter(move |queue| visitor.caller().sees_queue(queue.name.as_str()))
+    queues.filter(move |queue| viewer.caller().sees_queue(queue.name.as_str()))
 }
 
 /// A table of these queues.
-pub(in crate::ui) fn table_of(visitor: &Visitor, now: &Snapshot, queues: &[&Queue]) -> QueueTable {
+pub(in crate::ui) fn table_of(viewer: &Viewer, now: &Snapshot, queues: &[&Queue]) -> QueueTable {
     let slots = Slots::of(now);
     let rows = queues.iter().map(|queue| row(queue, &slots, now)).collect();
-    QueueTable { base: visitor.base().to_owned(), rows }
+    QueueTable { base: viewer.base().to_owned(), rows }
 }
 
 fn row(queue: &Queue, slots: &Slots, now: &Snapshot) -> QueueRow {
@@ -98,7 +98,7 @@ impl Slots {
 }
 
 /// The time of the figures, by the clock of the store, or else of this server.
-pub(in crate::ui) fn store_time(visitor: &Visitor, now: &Snapshot) -> Timestamp {
+pub(in crate::ui) fn store_time(viewer: &Viewer, now: &Snapshot) -> Timestamp {
     let queues = now.figures.iter().flat_map(|figures| &figures.queues);
-    queues.map(|queue| queue.as_of).max().unwrap_or_else(|| visitor.app().now())
+    queues.map(|queue| queue.as_of).max().unwrap_or_else(|| viewer.app().now())
 }

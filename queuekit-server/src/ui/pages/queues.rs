@@ -12,7 +12,7 @@ use super::text::query as in_query;
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
 use crate::ui::view::{Count, Page, Pager, QueueTable, Queues};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 
 /// Queues of a page.
@@ -37,15 +37,15 @@ const ORDERS: [(&str, &str); 5] = [
     ("oldest", "Oldest"),
 ];
 
-pub(in crate::ui) async fn show(visitor: Visitor) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Read)?;
-    let now = visitor.ui.0.board.now().await;
-    let query = visitor.path().split_once('?').map_or("", |(_, query)| query).to_owned();
+pub(in crate::ui) async fn show(viewer: Viewer) -> Result<Response, Failure> {
+    viewer.caller().need(Scope::Read)?;
+    let now = viewer.ui.0.board.now().await;
+    let query = viewer.path().split_once('?').map_or("", |(_, query)| query).to_owned();
     let asked: Asked = serde_urlencoded::from_str(&query).unwrap_or_default();
-    let (table, all) = table(&visitor, &now, &query);
+    let (table, all) = table(&viewer, &now, &query);
     let url = |order: &str, skip: usize| {
         let Asked { q, .. } = &asked;
-        format!("{}/ui/queues?q={}&order={order}&skip={skip}", visitor.base(), in_query(q))
+        format!("{}/ui/queues?q={}&order={order}&skip={skip}", viewer.base(), in_query(q))
     };
     let current = order_of(&asked);
     let orders = ORDERS.map(|(order, name)| (url(order, 0), name, order == current));
@@ -57,21 +57,21 @@ pub(in crate::ui) async fn show(visitor: Visitor) -> Result<Response, Failure> {
         older: (last < all).then(|| url(current, last)),
     };
     let page = Queues {
-        shell: visitor.shell(Page::Queues, "Queues", &now),
+        shell: viewer.shell(Page::Queues, "Queues", &now),
         search: asked.q.clone(),
         orders: orders.into(),
         table,
         pager,
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 /// The queues of the page, and how many there are in all.
-pub(in crate::ui) fn table(visitor: &Visitor, now: &Snapshot, query: &str) -> (QueueTable, usize) {
+pub(in crate::ui) fn table(viewer: &Viewer, now: &Snapshot, query: &str) -> (QueueTable, usize) {
     let asked: Asked = serde_urlencoded::from_str(query).unwrap_or_default();
     let wanted = asked.q.trim().to_lowercase();
     let is_wanted = |queue: &&Queue| queue.name.as_str().to_lowercase().contains(&wanted);
-    let mut queues: Vec<&Queue> = queues_of(visitor, now).filter(is_wanted).collect();
+    let mut queues: Vec<&Queue> = queues_of(viewer, now).filter(is_wanted).collect();
     let count = |queue: &&Queue, status| Reverse(queue.counts.get(status).value);
     match order_of(&asked) {
         "health" => queues.sort_by_key(|queue| queue.health.score),
@@ -82,7 +82,7 @@ pub(in crate::ui) fn table(visitor: &Visitor, now: &Snapshot, query: &str) -> (Q
     }
     let all = queues.len();
     let page: Vec<&Queue> = queues.into_iter().skip(asked.skip).take(ROWS).collect();
-    (table_of(visitor, now, &page), all)
+    (table_of(viewer, now, &page), all)
 }
 
 fn order_of(asked: &Asked) -> &'static str {

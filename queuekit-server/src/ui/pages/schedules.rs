@@ -20,7 +20,7 @@ use crate::ui::view::{
     Action, Content, Count, Dot, Dots, Fact, FactValue, Facts, Mark, Ms, Page, SchedulePage,
     ScheduleRow, Schedules, Tone, When,
 };
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::{NextRunsBody, ScheduleBody, SchedulesBody};
 
@@ -35,34 +35,31 @@ pub(super) struct Asked {
     after: Option<String>,
 }
 
-pub(super) async fn list(
-    visitor: Visitor,
-    Query(asked): Query<Asked>,
-) -> Result<Response, Failure> {
+pub(super) async fn list(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Response, Failure> {
     let after = asked.after.map(|after| format!("?after={}", query(&after))).unwrap_or_default();
-    let found: SchedulesBody = visitor.get(&format!("/v1/schedules{after}")).await?.read()?;
-    let now = visitor.ui.0.board.now().await;
-    let at = store_time(&visitor, &now);
-    let base = visitor.base();
+    let found: SchedulesBody = viewer.get(&format!("/v1/schedules{after}")).await?.read()?;
+    let now = viewer.ui.0.board.now().await;
+    let at = store_time(&viewer, &now);
+    let base = viewer.base();
     let rows = found.schedules.iter().map(|schedule| row(schedule, base, at)).collect();
     let page = Schedules {
-        shell: visitor.shell(Page::Schedules, "Schedules", &now),
+        shell: viewer.shell(Page::Schedules, "Schedules", &now),
         rows,
         more: found.after.map(|after| format!("{base}/ui/schedules?after={}", query(&after))),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
-pub(super) async fn show(visitor: Visitor, Path(name): Path<String>) -> Result<Response, Failure> {
+pub(super) async fn show(viewer: Viewer, Path(name): Path<String>) -> Result<Response, Failure> {
     let name = ScheduleName::new(name)?;
     let path = format!("/v1/schedules/{name}");
-    let answer = visitor.get(&path).await?;
+    let answer = viewer.get(&path).await?;
     let schedule: ScheduleBody = answer.read()?;
-    let next: NextRunsBody = visitor.get(&format!("{path}/next?count=5")).await?.read()?;
-    let now = visitor.ui.0.board.now().await;
-    let (at, base) = (store_time(&visitor, &now), visitor.base());
+    let next: NextRunsBody = viewer.get(&format!("{path}/next?count=5")).await?.read()?;
+    let now = viewer.ui.0.board.now().await;
+    let (at, base) = (store_time(&viewer, &now), viewer.base());
     let mut row = row(&schedule, base, at);
-    row.dots = dots(&visitor, &row, at).await?;
+    row.dots = dots(&viewer, &row, at).await?;
     let zone = schedule.zone.as_deref().and_then(|zone| TimeZone::get(zone).ok());
     let zone = zone.unwrap_or(TimeZone::UTC);
     let in_zone = |at: Timestamp| {
@@ -72,15 +69,15 @@ pub(super) async fn show(visitor: Visitor, Path(name): Path<String>) -> Result<R
     let of = (row.queue.clone(), row.kind.clone());
     let payload = schedule.job.as_ref().map(payload).unwrap_or_default();
     let page = SchedulePage {
-        shell: visitor.shell(Page::Schedules, name.as_str(), &now),
+        shell: viewer.shell(Page::Schedules, name.as_str(), &now),
         next: next.next.iter().map(|next| (in_zone(next.0), When::of(next.0, at))).collect(),
         facts: facts(&schedule, at),
-        payload: Content::of(&visitor, "payload", (&of.0, &of.1), payload.as_bytes(), None),
-        actions: actions(&visitor, &row),
+        payload: Content::of(&viewer, "payload", (&of.0, &of.1), payload.as_bytes(), None),
+        actions: actions(&viewer, &row),
         cli: format!("queuekit cron list {name}"),
         row,
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 fn payload(job: &crate::wire::ScheduledJobBody) -> String {
@@ -111,7 +108,7 @@ fn row(schedule: &ScheduleBody, base: &str, now: Timestamp) -> ScheduleRow {
 }
 
 /// Its last jobs, oldest first.
-async fn dots(visitor: &Visitor, row: &ScheduleRow, now: Timestamp) -> Result<Dots, Failure> {
+async fn dots(viewer: &Viewer, row: &ScheduleRow, now: Timestamp) -> Result<Dots, Failure> {
     if row.queue.is_empty() {
         return Ok(Dots::default());
     }
@@ -119,7 +116,7 @@ async fn dots(visitor: &Visitor, row: &ScheduleRow, now: Timestamp) -> Result<Do
         "queue:{} kind:{} status:completed,dead,cancelled meta.schedule:{}",
         row.queue, row.kind, row.name
     );
-    let found = match jobs::page(visitor, &Filter::read(&words), JOBS, None).await {
+    let found = match jobs::page(viewer, &Filter::read(&words), JOBS, None).await {
         Ok(found) => found,
         Err(failure) if failure.is_lack() => return Ok(Dots::default()),
         Err(failure) => return Err(failure),
@@ -128,7 +125,7 @@ async fn dots(visitor: &Visitor, row: &ScheduleRow, now: Timestamp) -> Result<Do
         let took = ran(job, now).map_or(String::new(), |time| format!(" in {}", Ms::from(time)));
         Dot {
             mark: Mark::status(job.status.as_str()),
-            url: format!("{}/ui/jobs/{}", visitor.base(), job.id),
+            url: format!("{}/ui/jobs/{}", viewer.base(), job.id),
             label: format!("{}{took}", job.status),
         }
     };
@@ -161,13 +158,13 @@ fn facts(schedule: &ScheduleBody, now: Timestamp) -> Facts {
     Facts { items }
 }
 
-fn actions(visitor: &Visitor, row: &ScheduleRow) -> Vec<Action> {
-    let lacks = !visitor.caller().has(Scope::Manage);
+fn actions(viewer: &Viewer, row: &ScheduleRow) -> Vec<Action> {
+    let lacks = !viewer.caller().has(Scope::Manage);
     let why = lacks.then(|| "Your key lacks the scope manage".to_owned());
     let name = &row.name;
     let action = |verb: &'static str, label: String, cli: &str| {
-        let url = format!("{}/ui/schedules/{name}/{verb}", visitor.base());
-        let mut action = Action::new(verb, url, &visitor.csrf(), label);
+        let url = format!("{}/ui/schedules/{name}/{verb}", viewer.base());
+        let mut action = Action::new(verb, url, &viewer.csrf(), label);
         action.impossible = why.clone();
         action.cli(format!("queuekit cron {cli} {name}"))
     };
@@ -186,7 +183,7 @@ fn actions(visitor: &Visitor, row: &ScheduleRow) -> Vec<Action> {
 }
 
 pub(super) async fn act(
-    visitor: Visitor,
+    viewer: Viewer,
     Path((name, action)): Path<(String, String)>,
     _: Form,
 ) -> Result<Response, Failure> {
@@ -194,18 +191,18 @@ pub(super) async fn act(
     let path = format!("/v1/schedules/{name}");
     let did = match action.as_str() {
         "pause" | "resume" => {
-            visitor.act(Method::POST, &format!("{path}/{action}")).await?;
+            viewer.act(Method::POST, &format!("{path}/{action}")).await?;
             "schedule"
         }
         "run" => {
-            visitor.act(Method::POST, &format!("{path}/run")).await?;
+            viewer.act(Method::POST, &format!("{path}/run")).await?;
             "run"
         }
         "delete" => {
-            visitor.act(Method::DELETE, &path).await?;
-            return Ok(redirect(&format!("{}/ui/schedules?did=schedule", visitor.base())));
+            viewer.act(Method::DELETE, &path).await?;
+            return Ok(redirect(&format!("{}/ui/schedules?did=schedule", viewer.base())));
         }
         _ => return Err(Failure::not_found("this action")),
     };
-    Ok(redirect(&format!("{}/ui/schedules/{name}?did={did}", visitor.base())))
+    Ok(redirect(&format!("{}/ui/schedules/{name}?did={did}", viewer.base())))
 }

@@ -9,14 +9,14 @@ use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
 use crate::ui::view::{Action, JobRow, Page, Selected, Tone};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 
 /// The most jobs that can be selected: a page has fewer.
 const MOST: usize = 200;
 
-pub(super) async fn act(visitor: Visitor, form: Form) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Admin)?;
+pub(super) async fn act(viewer: Viewer, form: Form) -> Result<Response, Failure> {
+    viewer.caller().need(Scope::Admin)?;
     let ids: Result<Vec<JobId>, _> = form.all("id").take(MOST + 1).map(str::parse).collect();
     let ids = ids.map_err(|_| refused("an id of the form is none"))?;
     if ids.is_empty() || ids.len() > MOST {
@@ -25,13 +25,13 @@ pub(super) async fn act(visitor: Visitor, form: Form) -> Result<Response, Failur
     let action = form.get("action");
     let is_danger = matches!(action, "cancel" | "delete");
     if is_danger && form.get("confirmed") != "yes" {
-        return ask(&visitor, &form, action, &ids).await;
+        return ask(&viewer, &form, action, &ids).await;
     }
     for id in &ids {
         let done = match action {
-            "retry" => visitor.act(Method::POST, &format!("/v1/jobs/{id}/retry")).await,
-            "cancel" => visitor.act(Method::POST, &format!("/v1/jobs/{id}/cancel")).await,
-            "delete" => visitor.act(Method::DELETE, &format!("/v1/jobs/{id}")).await,
+            "retry" => viewer.act(Method::POST, &format!("/v1/jobs/{id}/retry")).await,
+            "cancel" => viewer.act(Method::POST, &format!("/v1/jobs/{id}/cancel")).await,
+            "delete" => viewer.act(Method::DELETE, &format!("/v1/jobs/{id}")).await,
             _ => return Err(refused("the action must be retry, cancel or delete")),
         };
         match done {
@@ -42,22 +42,22 @@ pub(super) async fn act(visitor: Visitor, form: Form) -> Result<Response, Failur
             Err(failure) => return Err(failure),
         }
     }
-    let list = jobs_url(visitor.base(), form.get("q"));
+    let list = jobs_url(viewer.base(), form.get("q"));
     Ok(redirect(&format!("{list}&did=selected")))
 }
 
 /// Asks before what cannot be undone.
 async fn ask(
-    visitor: &Visitor,
+    viewer: &Viewer,
     form: &Form,
     action: &str,
     ids: &[JobId],
 ) -> Result<Response, Failure> {
-    let at = visitor.app().now();
+    let at = viewer.app().now();
     let mut rows = Vec::new();
     for id in ids {
         // What is gone is not asked for.
-        if let Ok(answer) = visitor.get(&format!("/v1/jobs/{id}")).await {
+        if let Ok(answer) = viewer.get(&format!("/v1/jobs/{id}")).await {
             rows.push(JobRow::of(&answer.read::<Job>()?, at));
         }
     }
@@ -66,8 +66,8 @@ async fn ask(
         _ => ("Cancel", "A running job is asked to stop. Jobs that have ended stay as they are."),
     };
     let jobs = crate::ui::view::Count::exact(rows.len() as u64).jobs();
-    let url = format!("{}/ui/jobs/selected", visitor.base());
-    let mut button = Action::new("do", url, &visitor.csrf(), format!("{verb} {jobs}"))
+    let url = format!("{}/ui/jobs/selected", viewer.base());
+    let mut button = Action::new("do", url, &viewer.csrf(), format!("{verb} {jobs}"))
         .field("action", action)
         .field("confirmed", "yes")
         .field("q", form.get("q"))
@@ -75,16 +75,16 @@ async fn ask(
     for row in &rows {
         button = button.field("id", row.id.clone());
     }
-    let now = visitor.ui.0.board.now().await;
+    let now = viewer.ui.0.board.now().await;
     let page = Selected {
-        shell: visitor.shell(Page::Jobs, "Selected jobs", &now),
+        shell: viewer.shell(Page::Jobs, "Selected jobs", &now),
         question: format!("{verb} {jobs}?"),
         detail: detail.to_owned(),
         rows,
         action: button,
-        back: jobs_url(visitor.base(), form.get("q")),
+        back: jobs_url(viewer.base(), form.get("q")),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 fn refused(detail: &str) -> Failure {

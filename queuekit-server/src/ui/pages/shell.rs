@@ -8,15 +8,15 @@ use super::overview;
 use super::queue_rows::queues_of;
 use crate::ui::live::Snapshot;
 use crate::ui::notice;
-use crate::ui::view::{Away, Count, Nav, Page, Shell, When, Who};
-use crate::ui::visitor::Visitor;
+use crate::ui::view::{Away, Count, Nav, Page, Shell, ViewerKey, When};
+use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::Time;
 
 /// The most names of queues or kinds that the frame shows.
 const NAMES: usize = 3;
 
-impl Visitor {
+impl Viewer {
     /// The frame of this page.
     pub(in crate::ui) fn shell(&self, page: Page, title: &str, now: &Snapshot) -> Shell {
         let at = self.app().now();
@@ -33,7 +33,7 @@ impl Visitor {
             title: title.to_owned(),
             environment: self.ui.0.options.environment.clone(),
             store: self.ui.0.store.clone(),
-            who: self.who(),
+            viewer_key: self.viewer_key(),
             csrf: self.csrf(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             now: format!("{:.3}", Time(at)),
@@ -44,9 +44,9 @@ impl Visitor {
         }
     }
 
-    fn who(&self) -> Who {
+    fn viewer_key(&self) -> ViewerKey {
         let key = self.caller().key().map(str::to_owned);
-        Who { key, role: self.role().word(), limits: self.limits() }
+        ViewerKey { key, role: self.role().word(), limits: self.limits() }
     }
 
     fn limits(&self) -> Option<String> {

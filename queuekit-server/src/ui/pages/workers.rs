@@ -12,37 +12,37 @@ use crate::ui::form::Form;
 use crate::ui::live::Snapshot;
 use crate::ui::redirect::redirect;
 use crate::ui::view::{Action, Ms, Page, Tone, When, WorkerJob, WorkerRow, WorkerTable, Workers};
-use crate::ui::visitor::Visitor;
+use crate::ui::viewer::Viewer;
 use crate::web::{Caller, Scope};
 use crate::wire::{OrdersBody, WorkerBody};
 
 /// The most workers of a page.
 const ROWS: usize = 500;
 
-pub(in crate::ui) async fn show(visitor: Visitor) -> Result<Response, Failure> {
-    visitor.caller().need(Scope::Read)?;
-    let now = visitor.ui.0.board.now().await;
+pub(in crate::ui) async fn show(viewer: Viewer) -> Result<Response, Failure> {
+    viewer.caller().need(Scope::Read)?;
+    let now = viewer.ui.0.board.now().await;
     let page = Workers {
-        shell: visitor.shell(Page::Workers, "Workers", &now),
-        table: table(&visitor, &now, None),
+        shell: viewer.shell(Page::Workers, "Workers", &now),
+        table: table(&viewer, &now, None),
         actions: Vec::new(),
     };
-    visitor.show(&page).await
+    viewer.show(&page).await
 }
 
 /// Gives an order to a worker.
-pub(super) async fn order(visitor: Visitor, form: Form) -> Result<Response, Failure> {
+pub(super) async fn order(viewer: Viewer, form: Form) -> Result<Response, Failure> {
     let order = json!({ "workers": [form.get("worker")], "order": form.get("order") });
-    visitor.call(Method::POST, "/v1/workers/control", &order).await?;
-    Ok(redirect(&format!("{}/ui/workers?did=order", visitor.base())))
+    viewer.call(Method::POST, "/v1/workers/control", &order).await?;
+    Ok(redirect(&format!("{}/ui/workers?did=order", viewer.base())))
 }
 
 /// Quiet, resume and stop.
-fn orders(visitor: &Visitor, id: &str) -> Vec<Action> {
-    let url = format!("{}/ui/workers/orders", visitor.base());
-    let why = super::queue::why_not_admin(visitor);
+fn orders(viewer: &Viewer, id: &str) -> Vec<Action> {
+    let url = format!("{}/ui/workers/orders", viewer.base());
+    let why = super::queue::why_not_admin(viewer);
     let action = |order: &'static str, label: &str| {
-        let mut action = Action::new(&format!("{order}-{id}"), url.clone(), &visitor.csrf(), label)
+        let mut action = Action::new(&format!("{order}-{id}"), url.clone(), &viewer.csrf(), label)
             .field("worker", id)
             .field("order", order);
         action.impossible = why.clone();
@@ -64,8 +64,8 @@ pub(in crate::ui) fn seen(caller: &Caller, worker: &WorkerInfo) -> Option<Worker
 }
 
 /// The workers, or those that serve a queue.
-pub(in crate::ui) fn table(visitor: &Visitor, now: &Snapshot, queue: Option<&str>) -> WorkerTable {
-    let at = visitor.app().now();
+pub(in crate::ui) fn table(viewer: &Viewer, now: &Snapshot, queue: Option<&str>) -> WorkerTable {
+    let at = viewer.app().now();
     let workers = now.figures.iter().flat_map(|figures| &figures.workers);
     let serves = |worker: &&WorkerInfo| {
         let queues = &worker.beat.queues;
@@ -74,13 +74,13 @@ pub(in crate::ui) fn table(visitor: &Visitor, now: &Snapshot, queue: Option<&str
     };
     let row = |worker: &WorkerInfo| {
         let is_late = is_silent(worker.age, worker.beat.quiet_for);
-        let mut row = row(seen(visitor.caller(), worker)?, is_late, at);
+        let mut row = row(seen(viewer.caller(), worker)?, is_late, at);
         // Only the page of workers gives orders.
-        row.actions = if queue.is_none() { orders(visitor, &row.id) } else { Vec::new() };
+        row.actions = if queue.is_none() { orders(viewer, &row.id) } else { Vec::new() };
         Some(row)
     };
     let rows = workers.filter(serves).filter_map(row).take(ROWS).collect();
-    WorkerTable { base: visitor.base().to_owned(), is_whole: queue.is_none(), rows }
+    WorkerTable { base: viewer.base().to_owned(), is_whole: queue.is_none(), rows }
 }
 
 fn row(worker: WorkerBody, is_late: bool, now: Timestamp) -> WorkerRow {

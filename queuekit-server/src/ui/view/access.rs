@@ -1,4 +1,4 @@
-//! Pages for those who may not, and for what is not there.
+//! The login page, and pages for refused and missing things.
 
 use askama::Template;
 

@@ -17,7 +17,7 @@ pub(crate) struct Audit {
 #[derive(Clone, Debug)]
 pub(crate) struct AuditRow {
     pub(crate) at: When,
-    pub(crate) who: String,
+    pub(crate) actor: String,
     pub(crate) action: String,
     pub(crate) target: String,
     /// Address of the target, with the prefix, if it has a page.

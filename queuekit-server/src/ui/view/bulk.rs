@@ -64,7 +64,7 @@ pub(crate) struct BulkRun {
     pub(crate) changed: Count,
     pub(crate) skipped: Count,
     pub(crate) started: When,
-    pub(crate) who: String,
+    pub(crate) started_by: String,
     pub(crate) elapsed: Ms,
     /// About how long it still takes.
     pub(crate) left: Option<Ms>,

@@ -17,7 +17,7 @@ pub(crate) struct Shell {
     pub(crate) environment: Option<String>,
     /// The store, such as `postgres`, without its URL.
     pub(crate) store: String,
-    pub(crate) who: Who,
+    pub(crate) viewer_key: ViewerKey,
     /// Token of the forms.
     pub(crate) csrf: String,
     pub(crate) version: String,
@@ -31,9 +31,9 @@ pub(crate) struct Shell {
     pub(crate) nav: Nav,
 }
 
-/// Who looks at the page.
+/// The key that the page is shown for.
 #[derive(Clone, Debug)]
-pub(crate) struct Who {
+pub(crate) struct ViewerKey {
     /// The id of the API key; none on a server without keys.
     pub(crate) key: Option<String>,
     /// `view`, `operate` or `admin`.

@@ -1,4 +1,4 @@
-//! Who looks at a page.
+//! The viewer of a page.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,9 +25,9 @@ use crate::web::{Caller, Scope};
 /// Longest time between two reads of the clock, which may be set meanwhile.
 const LOOK: Duration = Duration::from_secs(600);
 
-/// Who looks at a page, and what the page needs of the server for it.
+/// The viewer of a page, with what the page needs from the server.
 #[derive(Clone)]
-pub(super) struct Visitor {
+pub(super) struct Viewer {
     pub(super) ui: Ui,
     caller: Caller,
     /// None on a server without keys.
@@ -49,7 +49,7 @@ pub(super) enum Role {
     Admin,
 }
 
-impl Visitor {
+impl Viewer {
     /// The holder of a session.
     pub(super) fn of(ui: &Ui, session: Session, peer: Option<Peer>, path: String) -> Self {
         let caller = Caller::holder(Arc::clone(&session.key), peer);
@@ -163,7 +163,7 @@ impl Role {
 }
 
 /// The gate puts it there.
-impl<S: Send + Sync> FromRequestParts<S> for Visitor {
+impl<S: Send + Sync> FromRequestParts<S> for Viewer {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Failure> {
