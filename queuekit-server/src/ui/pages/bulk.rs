@@ -27,6 +27,8 @@ use crate::wire::{BulkBody, BulkReportBody};
 /// Steps of a count, and jobs that each looks at.
 const STEPS: usize = 10;
 const STEP: usize = 1000;
+/// The longest filter and the longest reason, since runs are remembered.
+const TEXT_BYTES: usize = 16 * 1024;
 /// Above this number of jobs, the number has to be typed.
 const TYPED: u64 = 1000;
 
@@ -125,7 +127,7 @@ pub(super) async fn begin(viewer: Viewer, form: Form) -> Result<Response, Failur
         "" => Duration::ZERO,
         text => text.parse::<Span>().map_err(|why| refused(&format!("over: {why}")))?.0,
     };
-    let body = body(action, &filter, form.get("reason"), over);
+    let body = body(action, &filter, bounded("reason", form.get("reason"))?, over);
     let began = viewer.app().now();
     let run = Run::new(viewer.caller().id(), body, filter.text, matched, began)?;
     let run = viewer.ui.0.runs.begin(run)?;
@@ -238,11 +240,18 @@ async fn count(viewer: &Viewer, body: &mut BulkBody) -> Result<(u64, bool), Fail
 
 /// A filter that names something: no page acts on all jobs of all queues.
 fn meant(words: &str) -> Result<Filter, Failure> {
-    let filter = Filter::read(words);
+    let filter = Filter::read(bounded("filter", words)?);
     match &filter.error {
         Some(error) => Err(refused(error)),
         None if filter.is_empty() => Err(refused("the filter names nothing: add a term")),
         None => Ok(filter),
+    }
+}
+
+fn bounded<'t>(name: &str, text: &'t str) -> Result<&'t str, Failure> {
+    match text.len() > TEXT_BYTES {
+        true => Err(refused(&format!("the {name} must have at most {TEXT_BYTES} bytes"))),
+        false => Ok(text),
     }
 }
 

@@ -45,8 +45,6 @@ pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
         is_healthy: findings.iter().all(|found| found.mark.shape != "error"),
         facts,
         findings,
-        checklist: Vec::new(),
-        production_url: format!("{}/ui/doctor", viewer.base()),
         cli: "queuekit doctor --production".to_owned(),
     };
     viewer.show(&page).await

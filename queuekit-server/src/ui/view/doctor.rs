@@ -13,10 +13,7 @@ pub(crate) struct Doctor {
     /// What was looked at, and what it said.
     pub(crate) facts: Vec<(String, String)>,
     pub(crate) findings: Vec<Finding>,
-    /// The checklist for production; empty if it was not asked for.
-    pub(crate) checklist: Vec<CheckRow>,
-    /// Where the checklist is, with the prefix.
-    pub(crate) production_url: String,
+    /// The command that also checks the list for production.
     pub(crate) cli: String,
 }
 
@@ -30,17 +27,6 @@ pub(crate) struct Finding {
     pub(crate) remedy: String,
     /// The command of the remedy, to copy.
     pub(crate) command: Option<String>,
-}
-
-/// A line of the checklist.
-#[derive(Clone, Debug)]
-pub(crate) struct CheckRow {
-    /// `ok`, `to do` or `not checked`, with its shape.
-    pub(crate) mark: Mark,
-    pub(crate) what: String,
-    /// What is missing, or how to check it.
-    pub(crate) why: String,
-    pub(crate) setting: String,
 }
 
 impl Doctor {
