@@ -176,28 +176,13 @@ mod tests {
 
     use queuekit::memory::MemoryStore;
     use queuekit::store::Backend;
-    use queuekit_conformance::{Layer, Wrapped};
 
     use super::*;
-
-    /// Counts the calls of a store.
-    #[derive(Debug)]
-    struct Counting(Arc<dyn Backend>, Arc<AtomicUsize>);
-
-    impl Layer for Counting {
-        fn inner(&self) -> &Arc<dyn Backend> {
-            &self.0
-        }
-
-        fn called(&self, _: &'static str) {
-            self.1.fetch_add(1, Ordering::SeqCst);
-        }
-    }
+    use crate::api::test_app::client_counting;
 
     fn counted() -> (FiguresCache, Arc<AtomicUsize>) {
-        let calls = Arc::new(AtomicUsize::new(0));
-        let counting = Counting(Arc::new(MemoryStore::new()), Arc::clone(&calls));
-        let client = Client::new(Wrapped(counting));
+        let store: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let (client, calls) = client_counting(&store);
         (FiguresCache::new(client, CancellationToken::new()), calls)
     }
 

@@ -31,15 +31,26 @@ pub(crate) fn app_counting(
     operation: &'static str,
     store: &Arc<dyn Backend>,
 ) -> (App, Arc<AtomicUsize>) {
+    let (client, calls) = counted(Some(operation), store);
+    (app_of(client), calls)
+}
+
+/// Over a store of which all operations are counted.
+pub(crate) fn client_counting(store: &Arc<dyn Backend>) -> (Client, Arc<AtomicUsize>) {
+    counted(None, store)
+}
+
+fn counted(only: Option<&'static str>, store: &Arc<dyn Backend>) -> (Client, Arc<AtomicUsize>) {
     let calls = Arc::<AtomicUsize>::default();
-    let counted = Counted { inner: Arc::clone(store), operation, calls: Arc::clone(&calls) };
-    (app_of(Client::new(Wrapped(counted))), calls)
+    let counted = Counted { inner: Arc::clone(store), only, calls: Arc::clone(&calls) };
+    (Client::new(Wrapped(counted)), calls)
 }
 
 #[derive(Debug)]
 struct Counted {
     inner: Arc<dyn Backend>,
-    operation: &'static str,
+    /// None: every operation counts.
+    only: Option<&'static str>,
     calls: Arc<AtomicUsize>,
 }
 
@@ -49,7 +60,7 @@ impl Layer for Counted {
     }
 
     fn called(&self, operation: &'static str) {
-        if operation == self.operation {
+        if self.only.is_none_or(|only| only == operation) {
             self.calls.fetch_add(1, Ordering::SeqCst);
         }
     }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use queuekit::QueueName;
 use queuekit::queues::Totals;
-use queuekit::store::history::{Runs, TotalsRow, rates};
+use queuekit::store::history::{Runs, rates};
 use queuekit::store::{Clock, Kind, SystemClock};
 
 use super::api::Api;
@@ -16,7 +16,7 @@ use super::format::span;
 use super::output::Output;
 use super::table::{Cell, Table};
 use crate::grammar::Span;
-use crate::wire::{HistoryBody, HistoryParams, Time, TotalsRowBody};
+use crate::wire::{HistoryBody, HistoryParams, Time, TotalsRowBody, sum_of};
 
 /// How far back, and of what.
 #[derive(Args, Debug)]
@@ -63,7 +63,7 @@ impl History {
             for row in &body.runs {
                 queues.entry(row.queue.clone()).or_default().runs.merge(&row.runs());
             }
-            totals.extend(body.totals.iter().filter_map(totals_row));
+            totals.extend(body.totals.iter().filter_map(TotalsRowBody::row));
             if body.next.is_none() {
                 break;
             }
@@ -75,7 +75,7 @@ impl History {
         }
         for rate in rates(&totals) {
             let shown = queues.entry(rate.queue.to_string()).or_default();
-            shown.change = sum(shown.change, rate.change);
+            shown.change = sum_of(shown.change, rate.change);
             shown.elapsed += rate.elapsed();
         }
         // A queue with a single row has no rate, and is shown all the same.
@@ -84,24 +84,6 @@ impl History {
         }
         output.line(table(&queues))
     }
-}
-
-fn totals_row(row: &TotalsRowBody) -> Option<TotalsRow> {
-    let totals = Totals {
-        enqueued: row.enqueued,
-        completed: row.completed,
-        failed: row.failed,
-        dead: row.dead,
-        cancelled: row.cancelled,
-    };
-    let queue = QueueName::new(&row.queue).ok()?;
-    Some(TotalsRow { queue, at: row.at.0, read_at: row.read_at.0, totals })
-}
-
-fn sum(a: Totals, b: Totals) -> Totals {
-    let (mut sums, b) = (a.numbers(), b.numbers());
-    sums.iter_mut().zip(b).for_each(|(sum, number)| *sum = sum.saturating_add(number));
-    Totals::from_numbers(&sums).unwrap_or(a)
 }
 
 fn table(queues: &BTreeMap<String, OfQueue>) -> Table {

@@ -1,5 +1,7 @@
 //! Which rows of history are asked for, and rows in answers.
 
+use queuekit::QueueName;
+use queuekit::queues::Totals;
 use queuekit::store::history::{Histogram, Runs, RunsRow, TotalsRow};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -58,6 +60,23 @@ pub(crate) struct TotalsRowBody {
     pub(crate) failed: u64,
     pub(crate) dead: u64,
     pub(crate) cancelled: u64,
+}
+
+impl TotalsRowBody {
+    /// The row of core; none if a newer server names a queue in a way that is not known here.
+    pub(crate) fn row(&self) -> Option<TotalsRow> {
+        let &Self { enqueued, completed, failed, dead, cancelled, .. } = self;
+        let totals = Totals { enqueued, completed, failed, dead, cancelled };
+        let queue = QueueName::new(&self.queue).ok()?;
+        Some(TotalsRow { queue, at: self.at.0, read_at: self.read_at.0, totals })
+    }
+}
+
+/// The totals of two queues, or times, together.
+pub(crate) fn sum_of(a: Totals, b: Totals) -> Totals {
+    let (mut sums, b) = (a.numbers(), b.numbers());
+    sums.iter_mut().zip(b).for_each(|(sum, number)| *sum = sum.saturating_add(number));
+    Totals::from_numbers(&sums).unwrap_or(a)
 }
 
 /// The runs of a queue and kind that workers reported in the time of a row.

@@ -34,7 +34,7 @@ pub(crate) use error_group::{ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, E
 pub(crate) use event::{EmittedManyBody, EventQuery, EventsBody};
 pub(crate) use event_retention::RetentionBody;
 pub(crate) use filter::FilterBody;
-pub(crate) use history::{HistoryBody, HistoryParams, RunsRowBody, TotalsRowBody};
+pub(crate) use history::{HistoryBody, HistoryParams, RunsRowBody, TotalsRowBody, sum_of};
 pub(crate) use job::{ExaminedBody, JobsBody, LeasedBody, WhyBody, stored_job};
 pub(crate) use job_query::{JobQuery, PageQuery};
 pub(crate) use metadata::metadata;

@@ -157,29 +157,13 @@ mod tests {
     use queuekit::memory::{MemoryStore, Operation, When};
     use queuekit::store::Backend;
     use queuekit::{Client, JobDraft};
-    use queuekit_conformance::{Layer, Wrapped};
 
     use super::*;
-    use crate::api::test_app::app_of;
-
-    /// Counts the calls of a store.
-    #[derive(Debug)]
-    struct Counting(Arc<dyn Backend>, Arc<AtomicUsize>);
-
-    impl Layer for Counting {
-        fn inner(&self) -> &Arc<dyn Backend> {
-            &self.0
-        }
-
-        fn called(&self, _: &'static str) {
-            self.1.fetch_add(1, Ordering::SeqCst);
-        }
-    }
+    use crate::api::test_app::{app_of, client_counting};
 
     async fn counted() -> (Arc<Board>, Arc<AtomicUsize>) {
-        let calls = Arc::new(AtomicUsize::new(0));
-        let counting = Counting(Arc::new(MemoryStore::new()), Arc::clone(&calls));
-        let client = Client::new(Wrapped(counting));
+        let store: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let (client, calls) = client_counting(&store);
         client.enqueue(JobDraft::new("t", "1")).await.unwrap();
         calls.store(0, Ordering::SeqCst);
         (Arc::new(Board::new(app_of(client))), calls)

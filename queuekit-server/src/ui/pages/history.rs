@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use queuekit::history::{Histogram, Resolution, Runs, TotalsRow, rates};
+use queuekit::Timestamp;
+use queuekit::history::{Histogram, Resolution, Runs, rates};
 use queuekit::queues::Totals;
-use queuekit::{QueueName, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::queue_rows::{queues_of, store_time};
@@ -13,7 +13,7 @@ use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
 use crate::ui::view::{Chart, Count, Deploy, Ms, Point, RangeLink, Series, Unit, When};
 use crate::ui::viewer::Viewer;
-use crate::wire::{HistoryBody, Time, TotalsRowBody};
+use crate::wire::{HistoryBody, Time, TotalsRowBody, sum_of};
 
 /// The most rows of totals that a page reads: of many queues, a coarser step is shown.
 const ROWS: usize = 8000;
@@ -159,7 +159,7 @@ async fn read(
             Err(failure) => return Err(failure),
         };
         let body: HistoryBody = answer.read()?;
-        totals.extend(body.totals.iter().filter_map(totals_row));
+        totals.extend(body.totals.iter().filter_map(TotalsRowBody::row));
         for row in &body.runs {
             read.runs.entry(row.at.0).or_default().merge(&row.runs());
         }
@@ -170,27 +170,9 @@ async fn read(
     }
     for rate in rates(&totals) {
         let of_time = read.done.entry(step.start_of(rate.to)).or_default();
-        *of_time = sum(*of_time, rate.change);
+        *of_time = sum_of(*of_time, rate.change);
     }
     Ok(read)
-}
-
-fn totals_row(row: &TotalsRowBody) -> Option<TotalsRow> {
-    let totals = Totals {
-        enqueued: row.enqueued,
-        completed: row.completed,
-        failed: row.failed,
-        dead: row.dead,
-        cancelled: row.cancelled,
-    };
-    let queue = QueueName::new(&row.queue).ok()?;
-    Some(TotalsRow { queue, at: row.at.0, read_at: row.read_at.0, totals })
-}
-
-fn sum(a: Totals, b: Totals) -> Totals {
-    let (mut sums, b) = (a.numbers(), b.numbers());
-    sums.iter_mut().zip(b).for_each(|(sum, number)| *sum = sum.saturating_add(number));
-    Totals::from_numbers(&sums).unwrap_or(a)
 }
 
 fn throughput(
@@ -204,7 +186,7 @@ fn throughput(
         let values = times.iter().map(|time| read.done.get(time).map(of)).collect();
         Series { name, class, values }
     };
-    let all = read.done.values().fold(Totals::default(), |all, one| sum(all, *one));
+    let all = read.done.values().fold(Totals::default(), |all, one| sum_of(all, *one));
     let told = |number, word: &str| format!("{} {word}", Count::exact(number));
     let sentence = format!(
         "{}, {}, {}; each point is {}",

@@ -188,6 +188,20 @@ fn all_that_match_are_counted_first_and_changed_though_nobody_looks() {
     browser.get("/ui/bulk?action=explode&q=queue:q").expect(404);
 }
 
+/// Guard: runs are remembered, and a form may have megabytes.
+#[test]
+fn s6_a_run_with_a_long_filter_or_a_long_reason_is_refused() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let browser = Browser::new(&server);
+    let (long, filter) = ("a".repeat(20_000), "queue:q ".repeat(2_500));
+    for (q, reason) in [("queue:q", long.as_str()), (filter.as_str(), "why")] {
+        let fields = [("action", "dead-letter"), ("q", q), ("matched", "1"), ("reason", reason)];
+        browser.post("/ui/bulk", &fields).expect(422);
+    }
+    let fields = [("action", "dead-letter"), ("q", "queue:q"), ("matched", "1"), ("reason", "why")];
+    browser.post("/ui/bulk", &fields).expect(303);
+}
+
 #[test]
 fn s11_a_run_is_shown_to_and_stopped_by_its_own_key_only() {
     let server = guarded();
