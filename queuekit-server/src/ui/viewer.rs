@@ -114,6 +114,11 @@ impl Viewer {
         self.ui.0.options.redact.iter().any(|rule| rule.hides(queue, kind))
     }
 
+    /// Whether the data of events of this type is hidden.
+    pub(super) fn is_event_redacted(&self, kind: &str) -> bool {
+        self.ui.0.options.redact.iter().any(|rule| rule.hides_event(kind))
+    }
+
     pub(super) fn role(&self) -> Role {
         let has = |scope| self.caller.has(scope);
         if has(Scope::Admin) {

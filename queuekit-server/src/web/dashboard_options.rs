@@ -42,6 +42,8 @@ pub(crate) struct Redaction {
 #[serde(try_from = "String")]
 pub(crate) struct SessionSecret(String);
 
+/// The queues of consumers begin with this.
+const CONSUMERS: &str = "event.";
 /// Longest base path.
 const PATH_BYTES: usize = 128;
 /// Fewest bytes of a secret.
@@ -57,6 +59,17 @@ impl Redaction {
     /// Whether the contents of such a job are hidden.
     pub(crate) fn hides(&self, queue: &str, kind: &str) -> bool {
         self.queue.matches(queue) && self.kind.matches(kind)
+    }
+
+    /// Whether the data of an event of this type is hidden: any consumer's queue may get it, so a
+    /// rule for one of these queues hides it from the event log, too.
+    pub(crate) fn hides_event(&self, kind: &str) -> bool {
+        let prefix = self.queue.prefix();
+        let may_be_a_consumer = match self.queue.is_name() {
+            true => prefix.starts_with(CONSUMERS),
+            false => prefix.starts_with(CONSUMERS) || CONSUMERS.starts_with(prefix),
+        };
+        may_be_a_consumer && self.kind.matches(kind)
     }
 }
 
@@ -134,6 +147,18 @@ mod tests {
             ["a", "//a", "/a//b", "/..", "/a/./b", "/a b", "/a?b", "/a%2f", "//evil.example", &long]
         {
             assert!(wrong.parse::<BasePath>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn s9_a_rule_for_the_queue_of_a_consumer_hides_the_data_of_events_too() {
+        let hides = |rule: &str| toml::from_str::<Redaction>(rule).unwrap().hides_event("paid");
+        for rule in ["kind = 'paid'", "queue = '*'", "queue = 'event.*'", "queue = 'event.books'"] {
+            assert!(hides(rule), "{rule}");
+        }
+        assert!(hides("queue = 'ev*'\nkind = 'p*'"));
+        for rule in ["kind = 'other'", "queue = 'pay.*'", "queue = 'event'", "queue = 'events.*'"] {
+            assert!(!hides(rule), "{rule}");
         }
     }
 

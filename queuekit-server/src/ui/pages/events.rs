@@ -113,9 +113,7 @@ async fn retention(viewer: &Viewer) -> Result<String, Failure> {
 }
 
 fn row(viewer: &Viewer, event: &Event, now: Timestamp) -> EventRow {
-    // An event's deliveries are jobs of its type in the queues of consumers.
-    let is_hidden = viewer.is_redacted("event.", event.kind.as_str());
-    let data = match is_hidden {
+    let data = match viewer.is_event_redacted(event.kind.as_str()) {
         true => "hidden by the settings of the dashboard".to_owned(),
         false => brief(&String::from_utf8_lossy(&event.data)),
     };

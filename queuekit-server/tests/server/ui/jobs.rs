@@ -110,6 +110,21 @@ fn s9_contents_that_the_settings_hide_are_on_no_page() {
 }
 
 #[test]
+fn s9_the_data_of_events_is_hidden_by_a_rule_for_the_queue_of_a_consumer() {
+    let store = Store::of("memory").unwrap();
+    let file = store.directory.path().join("queuekit.toml");
+    std::fs::write(file, "[dashboard]\nredact = [{ queue = \"event.books\", kind = \"paid\" }]")
+        .unwrap();
+    let server = Server::start(store, &[]);
+    for (kind, data) in [("paid", "hunter2"), ("sent", "visible")] {
+        let event = json!({"type": kind, "data": data});
+        server.ask("POST", "/v1/events").json(&event).expect(201);
+    }
+    let page = Browser::new(&server).get("/ui/events").expect(200).text;
+    assert!(!page.contains("hunter2") && page.contains("visible"), "{page}");
+}
+
+#[test]
 fn a_copy_has_the_kind_of_its_original_and_another_payload() {
     let server = Server::start(Store::of("memory").unwrap(), &[]);
     let job = json!({"kind": "mail", "queue": "q", "payload": {"n": 12345678901234567890_u64}});
