@@ -3,6 +3,7 @@
 
 mod ask;
 mod assets;
+pub(crate) mod attention;
 mod bulk_steps;
 mod failure;
 mod form;

@@ -6,6 +6,7 @@ use queuekit::queues::Queue;
 use queuekit::workers::Beat;
 use queuekit::{Status, Timestamp};
 
+use crate::ui::attention;
 use crate::ui::live::Snapshot;
 use crate::ui::view::{Count, Health, QueueRow, QueueTable, Sparkline};
 use crate::ui::viewer::Viewer;
@@ -57,12 +58,7 @@ fn spark(queue: &Queue, now: &Snapshot) -> Sparkline {
 
 /// The health, with its reasons without their points.
 pub(in crate::ui) fn health(queue: &Queue) -> Health {
-    let without = |reason: &String| match reason.split_once(": ") {
-        Some((_, why)) => why.to_owned(),
-        None => reason.clone(),
-    };
-    let reasons = queue.health.reasons.iter().map(without).collect();
-    Health { score: queue.health.score, reasons }
+    Health { score: queue.health.score, reasons: attention::reasons(queue) }
 }
 
 pub(in crate::ui) fn percent(part: u64, of: u64) -> u8 {

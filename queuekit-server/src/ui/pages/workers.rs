@@ -6,7 +6,7 @@ use queuekit::Timestamp;
 use queuekit::workers::WorkerInfo;
 use serde_json::json;
 
-use super::attention::is_silent;
+use crate::ui::attention::is_silent;
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::live::Snapshot;
