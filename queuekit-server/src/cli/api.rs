@@ -50,6 +50,14 @@ impl Api {
         Ok(Self::Remote(Box::new(Remote::new(server)?)))
     }
 
+    /// The URL of the server, if it is one.
+    pub(crate) fn server(&self) -> Option<String> {
+        match self {
+            Self::Local(_) => None,
+            Self::Remote(remote) => Some(remote.server().to_string()),
+        }
+    }
+
     /// A GET. The path begins with a slash, and needs no escapes, as names have none.
     pub(crate) async fn get(&self, path: &str) -> Result<Answer> {
         self.send(Method::GET, path, Bytes::new()).await

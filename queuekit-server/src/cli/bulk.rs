@@ -1,5 +1,6 @@
 //! One action on all jobs that match a filter: counts them first, then changes them in steps.
 
+use std::fmt;
 use std::io::{IsTerminal, Write};
 
 use anyhow::Result;
@@ -11,7 +12,7 @@ use queuekit::jobs::{BulkAction, BulkActionName, StatusSet};
 use serde::Serialize;
 
 use super::api::Api;
-use super::output::{Output, remark};
+use super::output::Output;
 use crate::error::Usage;
 use crate::wire::{BulkBody, BulkReportBody, FilterBody};
 
@@ -30,7 +31,7 @@ pub(crate) struct BulkFlags {
 }
 
 /// One action on the jobs of a filter.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bulk {
     pub(crate) action: BulkAction,
     pub(crate) filter: FilterBody,
@@ -38,11 +39,20 @@ pub(crate) struct Bulk {
 
 /// What all steps did.
 #[derive(Default, Serialize)]
-struct Total {
+pub(crate) struct Total {
     dry_run: bool,
-    matched: u64,
-    changed: u64,
+    pub(crate) matched: u64,
+    pub(crate) changed: u64,
     skipped: u64,
+}
+
+/// A step failed after others had changed jobs: the error alone would look as if nothing had been
+/// done.
+#[derive(Debug)]
+struct Interrupted {
+    changed: u64,
+    action: BulkActionName,
+    why: String,
 }
 
 impl BulkFlags {
@@ -58,10 +68,9 @@ impl Bulk {
     pub(crate) async fn run(mut self, api: &Api, flags: BulkFlags, output: Output) -> Result<()> {
         let name = self.action.name();
         let (verb, done) = (name.as_str(), done(name));
-        // So that the count that people confirm has no jobs that the action would skip.
-        self.filter.keep_statuses(statuses(name))?;
+        self.keep_possible()?;
         let counting = spinner("counting");
-        let counted = self.steps(api, true, &counting).await;
+        let counted = self.steps(api, true, |matched| counting.set_position(matched)).await;
         counting.finish_and_clear();
         let counted = counted?;
         let jobs = jobs(counted.matched);
@@ -73,25 +82,36 @@ impl Bulk {
             confirm(&format!("{verb} {jobs}?"), "with --dry-run")?;
         }
         let bar = progress(counted.matched, verb);
-        let total = self.steps(api, false, &bar).await;
+        let total = self.steps(api, false, |matched| bar.set_position(matched)).await;
         bar.finish_and_clear();
         let total = total?;
-        let mut text = format!("{} {done}", self::jobs(total.changed));
-        if total.skipped > 0 {
-            text += &format!(", {} skipped: their state has changed", total.skipped);
-        }
-        output.answer(&total, text)
+        output.answer(&total, total.told(name))
+    }
+
+    /// Leaves out jobs that the action would skip, so that they are not in the count that people
+    /// confirm.
+    ///
+    /// # Errors
+    /// A usage error if the filter names no status in which the action is possible.
+    pub(crate) fn keep_possible(&mut self) -> Result<()> {
+        self.filter.keep_statuses(possible(self.action.name()))
     }
 
     /// How many jobs match.
     pub(crate) async fn count(&self, api: &Api) -> Result<u64> {
         let counting = spinner("counting");
-        let counted = self.steps(api, true, &counting).await;
+        let counted = self.steps(api, true, |matched| counting.set_position(matched)).await;
         counting.finish_and_clear();
         Ok(counted?.matched)
     }
 
-    async fn steps(&self, api: &Api, dry_run: bool, bar: &ProgressBar) -> Result<Total> {
+    /// Makes all steps, and reports after each how many jobs have matched so far.
+    pub(crate) async fn steps(
+        &self,
+        api: &Api,
+        dry_run: bool,
+        report_matched: impl Fn(u64),
+    ) -> Result<Total> {
         let mut total = Total { dry_run, ..Total::default() };
         let (mut cursor, mut since) = (None, None);
         loop {
@@ -103,19 +123,12 @@ impl Bulk {
                 ..BulkBody::new(&self.action, self.filter.clone())
             };
             let answer = api.call(Method::POST, "/v1/jobs/bulk", &step).await;
-            // The error alone would look as if nothing had been done.
-            if answer.is_err() && total.changed > 0 {
-                remark(format_args!(
-                    "{} {} before this failed:",
-                    jobs(total.changed),
-                    done(self.action.name())
-                ));
-            }
-            let report: BulkReportBody = answer?.read()?;
+            let answer = answer.map_err(|error| total.interrupted(self.action.name(), error))?;
+            let report: BulkReportBody = answer.read()?;
             total.matched += report.matched;
             total.changed += report.changed;
             total.skipped += report.skipped;
-            bar.set_position(total.matched);
+            report_matched(total.matched);
             (cursor, since) = (report.cursor, report.since);
             if cursor.is_none() {
                 return Ok(total);
@@ -124,8 +137,36 @@ impl Bulk {
     }
 }
 
+impl Total {
+    /// What was done, in words.
+    pub(crate) fn told(&self, action: BulkActionName) -> String {
+        let changed = format!("{} {}", jobs(self.changed), done(action));
+        match self.skipped {
+            0 => changed,
+            skipped => format!("{changed}, {skipped} skipped: their state has changed"),
+        }
+    }
+
+    fn interrupted(&self, action: BulkActionName, error: anyhow::Error) -> anyhow::Error {
+        match self.changed {
+            0 => error,
+            changed => {
+                let why = error.to_string();
+                error.context(Interrupted { changed, action, why })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (jobs, done) = (jobs(self.changed), done(self.action));
+        write!(f, "{jobs} {done} before this failed: {}", self.why)
+    }
+}
+
 /// What the action has done to each job.
-fn done(action: BulkActionName) -> &'static str {
+pub(crate) fn done(action: BulkActionName) -> &'static str {
     match action {
         BulkActionName::Retry => "retried",
         BulkActionName::Cancel => "cancelled",
@@ -135,8 +176,8 @@ fn done(action: BulkActionName) -> &'static str {
     }
 }
 
-/// Statuses in which the action is possible; other jobs are not counted.
-fn statuses(action: BulkActionName) -> StatusSet {
+/// Statuses in which the action is possible.
+pub(crate) fn possible(action: BulkActionName) -> StatusSet {
     let states: &[State] = match action {
         BulkActionName::Retry => &[State::Dead, State::Cancelled],
         BulkActionName::Cancel => &[State::Running, State::Pending],

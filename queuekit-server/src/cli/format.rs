@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use queuekit::Timestamp;
 use queuekit::store::capability::Durability;
 use queuekit::store::{Clock, SystemClock};
 
@@ -14,8 +15,12 @@ const DAY_MS: u64 = 24 * HOUR_MS;
 
 /// Time relative to now: `3m ago`, or `in 3m`.
 pub(crate) fn ago(at: Time) -> String {
-    let now = SystemClock::default().now().as_millis();
-    let ms = now - at.0.as_millis();
+    relative(at, SystemClock::default().now())
+}
+
+/// The same relative to another time.
+pub(crate) fn relative(at: Time, now: Timestamp) -> String {
+    let ms = now.as_millis() - at.0.as_millis();
     let span = span(Duration::from_millis(ms.unsigned_abs()));
     if ms < 0 { format!("in {span}") } else { format!("{span} ago") }
 }

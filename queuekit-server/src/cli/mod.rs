@@ -38,6 +38,7 @@ mod stats;
 mod subscription;
 mod systemd;
 mod table;
+mod top;
 mod work;
 mod worker;
 
@@ -130,6 +131,7 @@ enum Command {
     Errors(errors::Errors),
     Audit(audit::Audit),
     Stats(stats::Stats),
+    Top(top::Top),
     Doctor(doctor::Doctor),
     Bench(bench::Bench),
     #[command(subcommand)]
@@ -192,7 +194,9 @@ fn execute(cli: Cli) -> Result<Exit> {
         true => Traces::start(flag, environment, runtime.handle())?,
         false => Traces::default(),
     };
-    let filter = environment.get("RUST_LOG");
+    // Logs would be written across the dashboard.
+    let is_quiet = matches!(command, Command::Top(_));
+    let filter = environment.get("RUST_LOG").or(is_quiet.then_some("off"));
     logs::init(global.log_format, filter, command.runs_on(), traces.layer())?;
     // Other commands end soon and start no processes.
     if command.runs_on() {
@@ -231,6 +235,7 @@ impl Command {
             Self::Errors(errors) => errors.run(context).await,
             Self::Audit(audit) => audit.run(context).await,
             Self::Stats(stats) => stats.run(context).await,
+            Self::Top(top) => top.run(context).await,
             Self::Doctor(doctor) => doctor.run(context).await,
             Self::Bench(bench) => bench.run(context).await,
             Self::Migrate(migrate) => migrate.run(context).await,

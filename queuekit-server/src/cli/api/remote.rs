@@ -62,6 +62,10 @@ impl Remote {
         Ok(Self { http: Client::builder(TokioExecutor::new()).build(connector()?), server })
     }
 
+    pub(super) fn server(&self) -> &ServerAddress {
+        &self.server
+    }
+
     pub(super) async fn send(
         &self,
         method: Method,

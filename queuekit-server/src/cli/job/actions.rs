@@ -9,7 +9,7 @@ use queuekit::JobId;
 use queuekit::jobs::BulkAction;
 use serde_json::json;
 
-use super::path;
+use super::route::path;
 use crate::cli::api::Api;
 use crate::cli::bulk::{Bulk, BulkFlags};
 use crate::cli::exit::Exit;

@@ -2,17 +2,18 @@
 
 mod actions;
 mod list;
+mod route;
 mod show;
 mod watch;
 
 use anyhow::Result;
 use clap::Subcommand;
-use queuekit::JobId;
 
 use super::context::{Access, Context};
 use super::exit::Exit;
 
 pub(crate) use list::{first, list};
+pub(crate) use show::told;
 
 /// Show and change jobs
 #[derive(Subcommand, Debug)]
@@ -44,9 +45,4 @@ impl Job {
         };
         context.with_api(Access::Existing, run).await
     }
-}
-
-/// The path of a job.
-fn path(id: JobId) -> String {
-    format!("/v1/jobs/{id}")
 }

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use clap::Args;
 use queuekit::jobs::{Failure, LogLine, Release, ReleaseCause};
-use queuekit::store::WorkerId;
+use queuekit::store::{Clock, SystemClock, WorkerId};
 use queuekit::{Job, JobId, Timestamp};
 
-use super::path;
+use super::route::path;
 use crate::cli::api::Api;
 use crate::cli::exit::Exit;
-use crate::cli::format::{ago, on_a_line, printable, span};
+use crate::cli::format::{on_a_line, printable, relative, span};
 use crate::cli::output::Output;
 use crate::wire::{ShownBytes, Time, WhyBody};
 
@@ -32,7 +32,8 @@ pub(crate) struct Why {
 impl Show {
     pub(super) async fn run(self, api: &Api, output: Output) -> Result<Exit> {
         let answer = api.get(&path(self.id)).await?;
-        output.forward(answer.json(), || Ok(told(&answer.read()?)))?;
+        let now = SystemClock::default().now();
+        output.forward(answer.json(), || Ok(told(&answer.read()?, now)))?;
         Ok(Exit::Success)
     }
 }
@@ -45,15 +46,17 @@ impl Why {
     }
 }
 
-/// The fields of a job that are shown.
-fn told(job: &Job) -> String {
-    let mut told = table(&rows(job));
-    tell_runs(job, &mut told);
+/// A job for people: its fields, its runs with their errors, and its log. Only line ends control
+/// the terminal.
+pub(crate) fn told(job: &Job, now: Timestamp) -> String {
+    let mut told = table(&rows(job, now));
+    tell_runs(job, now, &mut told);
     tell_logs(&job.logs, &mut told);
     told
 }
 
-fn rows(job: &Job) -> Vec<(&str, String)> {
+fn rows(job: &Job, now: Timestamp) -> Vec<(&str, String)> {
+    let when = |at: Timestamp| format!("{:.3}, {}", Time(at), relative(Time(at), now));
     let mut rows: Vec<(&str, String)> = vec![
         ("id", job.id.to_string()),
         ("kind", job.kind.to_string()),
@@ -112,25 +115,28 @@ fn status_told(job: &Job) -> String {
 }
 
 /// Failures and releases, oldest first.
-fn tell_runs(job: &Job, told: &mut String) {
-    let mut runs: Vec<(u64, String)> = job.errors.iter().map(failure_told).collect();
-    runs.extend(job.released.iter().map(release_told));
+fn tell_runs(job: &Job, now: Timestamp, told: &mut String) {
+    let failures = job.errors.iter().map(|failure| failure_told(failure, now));
+    let mut runs: Vec<(u64, String)> = failures.collect();
+    runs.extend(job.released.iter().map(|release| release_told(release, now)));
     runs.sort_by_key(|(lease_seq, _)| *lease_seq);
     told.extend(runs.into_iter().map(|(_, run)| run));
 }
 
-fn failure_told(failure: &Failure) -> (u64, String) {
+fn failure_told(failure: &Failure, now: Timestamp) -> (u64, String) {
     let Failure { attempt, lease_seq, at, started_at, worker, error } = failure;
     let (by, after) = (by(worker.as_ref()), after(*started_at, *at));
     let error = printable(error.as_str()).replace('\n', "\n  ");
-    (*lease_seq, format!("\n\nattempt {attempt}{by}, {}{after}\n  {error}", ago(Time(*at))))
+    let ago = relative(Time(*at), now);
+    (*lease_seq, format!("\n\nattempt {attempt}{by}, {ago}{after}\n  {error}"))
 }
 
-fn release_told(release: &Release) -> (u64, String) {
+fn release_told(release: &Release, now: Timestamp) -> (u64, String) {
     let Release { lease_seq, at, started_at, worker, cause } = release;
     let (by, after) = (by(worker.as_ref()), after(*started_at, *at));
     let cause = cause.map_or("no cause given", ReleaseCause::as_str).replace('_', " ");
-    (*lease_seq, format!("\n\nreleased{by}, {}{after}\n  {cause}", ago(Time(*at))))
+    let ago = relative(Time(*at), now);
+    (*lease_seq, format!("\n\nreleased{by}, {ago}{after}\n  {cause}"))
 }
 
 fn by(worker: Option<&WorkerId>) -> String {
@@ -152,9 +158,4 @@ fn tell_logs(lines: &[LogLine], told: &mut String) {
 
 pub(super) fn line_told(line: &LogLine) -> String {
     format!("{:.3}  {}", Time(line.at), on_a_line(&line.text))
-}
-
-fn when(at: Timestamp) -> String {
-    let at = Time(at);
-    format!("{at:.3}, {}", ago(at))
 }

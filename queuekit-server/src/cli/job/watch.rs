@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use queuekit::{Job, JobId, Status};
 
-use super::path;
+use super::route::path;
 use super::show::line_told;
 use crate::cli::api::Api;
 use crate::cli::exit::Exit;

@@ -23,6 +23,7 @@ use crate::wire::FilterBody;
 use figures::all_jobs;
 pub(crate) use figures::{all, list, rows, table, value};
 use route::path;
+pub(crate) use settings::lines as settings_told;
 
 /// Show, pause, configure, purge and remove queues
 #[derive(Subcommand, Debug)]

@@ -166,7 +166,7 @@ fn is_less(keep: &Keep, was: &Keep) -> bool {
 }
 
 /// A line for each setting, except `paused`, which is in the table.
-pub(super) fn lines(settings: &QueueSettings) -> String {
+pub(crate) fn lines(settings: &QueueSettings) -> String {
     let max_pending = settings.max_pending.map_or_else(|| "none".to_owned(), |n| n.to_string());
     let lines = [
         ("max pending", max_pending),

@@ -16,4 +16,5 @@ mod remote;
 mod stored_data;
 mod stub_server;
 mod targets;
+mod top;
 mod watch;

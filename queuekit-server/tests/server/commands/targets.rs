@@ -47,6 +47,11 @@ impl Place {
         self.sandbox.write(name, text);
     }
 
+    /// A command that is not started yet.
+    pub(crate) fn command(&self, command: &str) -> std::process::Command {
+        self.sandbox.command(&command.split(' ').collect::<Vec<_>>())
+    }
+
     pub(crate) fn start(&self, command: &str) -> Running {
         self.sandbox.start(&command.split(' ').collect::<Vec<_>>())
     }

@@ -1,0 +1,230 @@
+//! Actions: which are possible, and how each is confirmed.
+
+use axum::http::Method;
+use queuekit::jobs::{BulkAction, BulkActionName};
+use queuekit::{Job, JobId, QueueName};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use serde_json::{Value, json};
+
+use super::text::number;
+use crate::cli::bulk::{Bulk, done, possible};
+use crate::wire::{ErrorGroupBody, FilterBody};
+
+/// A purge of more jobs than this needs their number typed.
+const MANY: u64 = 1000;
+
+/// What is done once it is confirmed.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    Pause(QueueName),
+    Resume(QueueName),
+    Job(JobId, Verb),
+    Bulk(BulkAct),
+}
+
+/// An action on one job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Retry,
+    RunNow,
+    Cancel,
+    Delete,
+}
+
+/// An action on all jobs of a queue or of an error group. They are counted before it is confirmed.
+#[derive(Clone, Debug)]
+pub(super) struct BulkAct {
+    pub(super) bulk: Box<Bulk>,
+    /// Whose jobs: `queue emails`.
+    pub(super) target: String,
+}
+
+/// A question that is not answered yet.
+#[derive(Clone, Debug)]
+pub(super) struct Confirm {
+    pub(super) act: Act,
+    pub(super) question: String,
+    pub(super) consequence: &'static str,
+    pub(super) needs: Needs,
+}
+
+/// What has to be typed for a yes.
+#[derive(Clone, Debug)]
+pub(super) enum Needs {
+    Yes,
+    Number { number: u64, typed: String },
+}
+
+/// What a key has decided.
+#[derive(Debug)]
+pub(super) enum Decision {
+    Open,
+    No,
+    Yes(Act),
+}
+
+impl Act {
+    /// Pauses a queue, or resumes it if it is paused.
+    pub(super) fn turn(queue: &QueueName, is_paused: bool) -> Confirm {
+        let queue = queue.clone();
+        if is_paused {
+            let consequence = "Workers reserve its jobs again.";
+            let question = format!("Resume queue {queue}?");
+            return Confirm::new(Self::Resume(queue), question, consequence);
+        }
+        let consequence = "Workers reserve no more of its jobs; running jobs continue.";
+        let question = format!("Pause queue {queue}?");
+        Confirm::new(Self::Pause(queue), question, consequence)
+    }
+
+    /// # Errors
+    /// Why the job does not allow it.
+    pub(super) fn on_job(verb: Verb, job: &Job) -> Result<Confirm, String> {
+        let name = verb.name();
+        if !possible(name).contains(job.status) {
+            let allowed: Vec<&str> = possible(name).iter().map(|status| status.as_str()).collect();
+            return Err(format!(
+                "this job is {}, and only jobs that are {} can be {}",
+                job.status,
+                listed(&allowed),
+                done(name)
+            ));
+        }
+        let question = format!("{} job {} ({})?", verb.title(), job.id, job.kind);
+        Ok(Confirm::new(Self::Job(job.id, verb), question, verb.consequence()))
+    }
+}
+
+impl Verb {
+    fn name(self) -> BulkActionName {
+        match self {
+            Self::Retry => BulkActionName::Retry,
+            Self::RunNow => BulkActionName::Reschedule,
+            Self::Cancel => BulkActionName::Cancel,
+            Self::Delete => BulkActionName::Delete,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Retry => "Retry",
+            Self::RunNow => "Run now:",
+            Self::Cancel => "Cancel",
+            Self::Delete => "Delete",
+        }
+    }
+
+    fn consequence(self) -> &'static str {
+        match self {
+            Self::Retry => "It gets all its attempts again.",
+            Self::RunNow => "It is due immediately, and runs as soon as a worker is free.",
+            Self::Cancel => "A running job is asked to stop. A cancelled job can be retried.",
+            Self::Delete => "This cannot be undone.",
+        }
+    }
+
+    /// The request for a job.
+    pub(super) fn request(self, id: JobId) -> (Method, String, Value) {
+        let path = format!("/v1/jobs/{id}");
+        match self {
+            Self::Retry => (Method::POST, path + "/retry", json!({})),
+            Self::RunNow => (Method::POST, path + "/reschedule", json!({ "delay_ms": 0 })),
+            Self::Cancel => (Method::POST, path + "/cancel", json!({})),
+            Self::Delete => (Method::DELETE, path, json!({})),
+        }
+    }
+}
+
+impl BulkAct {
+    /// Deletes the jobs of a queue, except running ones.
+    pub(super) fn purge(queue: &QueueName) -> Self {
+        let filter = FilterBody { queue: Some(queue.to_string()), ..FilterBody::default() };
+        Self::new(BulkAction::Delete, filter, format!("queue {queue}"))
+    }
+
+    /// Acts on the dead jobs of a group in its queue.
+    pub(super) fn of_group(action: BulkAction, group: &ErrorGroupBody) -> Self {
+        let filter = FilterBody {
+            group: Some(group.id.clone()),
+            queue: Some(group.queue.clone()),
+            status: Some("dead".to_owned()),
+            ..FilterBody::default()
+        };
+        Self::new(action, filter, format!("error group {} in queue {}", group.id, group.queue))
+    }
+
+    fn new(action: BulkAction, filter: FilterBody, target: String) -> Self {
+        Self { bulk: Box::new(Bulk { action, filter }), target }
+    }
+
+    fn name(&self) -> BulkActionName {
+        self.bulk.action.name()
+    }
+
+    /// What is being done: `retry jobs of queue emails`.
+    pub(super) fn title(&self) -> String {
+        format!("{} jobs of {}", self.name().as_str(), self.target)
+    }
+
+    /// Asks whether to act on as many jobs as were counted.
+    ///
+    /// # Errors
+    /// That there are none.
+    pub(super) fn confirm(self, counted: u64) -> Result<Confirm, String> {
+        let name = self.name();
+        if counted == 0 {
+            return Err(format!("{} has no jobs that can be {}", self.target, done(name)));
+        }
+        let jobs = if counted == 1 { "1 job".into() } else { format!("{} jobs", number(counted)) };
+        let (verb, consequence, is_final) = match name {
+            BulkActionName::Delete => ("Delete", "This cannot be undone.", true),
+            _ => ("Retry", "Each gets all its attempts again.", false),
+        };
+        let question = format!("{verb} {jobs} of {}?", self.target);
+        let mut confirm = Confirm::new(Act::Bulk(self), question, consequence);
+        if is_final && counted > MANY {
+            confirm.needs = Needs::Number { number: counted, typed: String::new() };
+        }
+        Ok(confirm)
+    }
+}
+
+impl Confirm {
+    fn new(act: Act, question: String, consequence: &'static str) -> Self {
+        Self { act, question, consequence, needs: Needs::Yes }
+    }
+
+    /// Takes a key. Nothing but an explicit yes acts.
+    pub(super) fn press(&mut self, key: KeyEvent) -> Decision {
+        if key.code == KeyCode::Esc {
+            return Decision::No;
+        }
+        match &mut self.needs {
+            Needs::Yes => match key.code {
+                KeyCode::Char('y' | 'Y') => Decision::Yes(self.act.clone()),
+                KeyCode::Char('n' | 'N' | 'q') => Decision::No,
+                _ => Decision::Open,
+            },
+            Needs::Number { number, typed } => match key.code {
+                KeyCode::Char(digit) if digit.is_ascii_digit() && typed.len() < 20 => {
+                    typed.push(digit);
+                    Decision::Open
+                }
+                KeyCode::Backspace => {
+                    typed.pop();
+                    Decision::Open
+                }
+                KeyCode::Enter if *typed == number.to_string() => Decision::Yes(self.act.clone()),
+                _ => Decision::Open,
+            },
+        }
+    }
+}
+
+/// `dead or cancelled`
+fn listed(words: &[&str]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        words => words.join(""),
+    }
+}

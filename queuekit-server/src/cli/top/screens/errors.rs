@@ -1,0 +1,77 @@
+//! Errors that look alike, in groups, and one of these.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::{Text, draw_heading};
+use crate::cli::format::relative;
+use crate::cli::job;
+use crate::cli::top::grid::{Cell, Column, Grid};
+use crate::cli::top::look::{Look, bold, faint};
+use crate::cli::top::model::{Model, Opened};
+use crate::cli::top::text::{ago, number};
+use crate::wire::Time;
+
+pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect) {
+    let slot = &model.figures.groups;
+    let area = draw_heading(model, frame, area, &model.groups().len().to_string(), "error group");
+    let mut grid = Grid::new(&[
+        Column::text("QUEUE", 15),
+        Column::text("KIND", 14),
+        Column::number("FAILURES"),
+        Column::number("DIED"),
+        Column::text("LAST", 11),
+        Column::rest("ERROR"),
+    ]);
+    for group in model.groups() {
+        let died = if group.deaths > 0 { look.bad() } else { Style::new() };
+        grid.row([
+            Cell::from(&group.queue),
+            Cell::styled(&group.kind, bold()),
+            Cell::from(number(group.failures)),
+            Cell::styled(number(group.deaths), died),
+            Cell::from(ago(group.last.0, model.now)),
+            Cell::from(&group.signature),
+        ]);
+    }
+    let empty = match (&slot.refused, &slot.value) {
+        (Some(why), _) => why,
+        (None, None) => "",
+        (None, Some(_)) if model.list().filter.is_empty() => "✓ no errors",
+        (None, Some(_)) => "no error group has this text: esc clears the filter",
+    };
+    grid.draw(frame, area, model.selected(), empty);
+}
+
+/// A group, with the job that it was last added to for.
+pub(super) fn opened(model: &Model, opened: &Opened, id: &str, queue: &str) -> Vec<Text> {
+    let plain = |text: String| (text, Style::new());
+    let mut lines = vec![(format!("Error group {id} in queue {queue}"), bold())];
+    let Some(group) = model.opened_group() else {
+        lines.push(plain("it is not among the latest groups: esc goes back".to_owned()));
+        return lines;
+    };
+    lines.push(plain(group.signature.clone()));
+    lines.push(plain(String::new()));
+    let time = |at: Time| format!("{at:.3}, {}", relative(at, model.now));
+    for (name, value) in [
+        ("kind", group.kind.clone()),
+        ("failures", number(group.failures)),
+        ("jobs that died", number(group.deaths)),
+        ("first", time(group.first)),
+        ("last", time(group.last)),
+    ] {
+        lines.push(plain(format!("{name:<16}{value}")));
+    }
+    lines.push(plain(String::new()));
+    lines.push(("Its latest job".to_owned(), bold()));
+    match (&opened.job, &opened.missing) {
+        (_, Some(why)) => lines.push(plain(why.clone())),
+        (Some(job), None) => {
+            lines.extend(job::told(job, model.now).lines().map(|line| plain(line.to_owned())));
+        }
+        (None, None) => lines.push(("…".to_owned(), faint())),
+    }
+    lines
+}
