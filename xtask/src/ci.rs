@@ -98,7 +98,7 @@ fn lint(workspace: &Workspace, steps: &Steps, nightly: bool) -> Result<()> {
     let linted = |krate: &&Crate| krate.is_public_library && (nightly || krate.name == "queuekit");
     let libraries = workspace.crates.iter().filter(linted);
     let alone = libraries.flat_map(|krate| features_alone(krate, nightly));
-    all(alone.map(|(name, command)| steps.run(&name, &yielding(command))))
+    all(alone.map(|(name, command)| steps.run(&name, &command.yielding())))
 }
 
 /// A library with no feature and with each feature by itself: together they hide it when one uses
@@ -120,7 +120,7 @@ fn features_alone(krate: &Crate, nightly: bool) -> Vec<(String, CommandLine)> {
 
 /// Crates that are only for this workspace have `doc = false`.
 fn document(workspace: &Workspace, steps: &Steps, build: &test::Build<'_>) -> Result<()> {
-    steps.run("docs", &yielding(build.by_driver(rustdoc::command(workspace)?)))
+    steps.run("docs", &build.by_driver(rustdoc::command(workspace)?).yielding())
 }
 
 /// The pages of docs/ as a book: a page that its table of contents names must exist.
@@ -130,7 +130,7 @@ fn bind(steps: &Steps) -> Result<()> {
         steps.not_checked("the book of docs/", remedy);
         return Ok(());
     }
-    steps.run("book", &yielding(CommandLine::new("mdbook").arg("build")))
+    steps.run("book", &CommandLine::new("mdbook").arg("build").yielding())
 }
 
 /// The rules of deploy/monitoring, and when each fires. `tidy` compares their metrics with docs.
@@ -140,7 +140,7 @@ fn check_alerts(steps: &Steps) -> Result<()> {
         steps.not_checked("the alerts of deploy/monitoring", remedy);
         return Ok(());
     }
-    let promtool = |args: &str| yielding(CommandLine::new("promtool").args(args.split(' ')));
+    let promtool = |args: &str| CommandLine::new("promtool").args(args.split(' ')).yielding();
     all([
         steps.run("alerts", &promtool("check rules deploy/monitoring/alerts.yaml")),
         steps.run("tests of alerts", &promtool("test rules deploy/monitoring/alerts_test.yaml")),
@@ -149,11 +149,6 @@ fn check_alerts(steps: &Steps) -> Result<()> {
             &promtool("check config --syntax-only deploy/monitoring/prometheus.yaml"),
         ),
     ])
-}
-
-/// What runs beside tests that have time limits leaves the processor to them.
-fn yielding(command: CommandLine) -> CommandLine {
-    if cfg!(unix) { command.behind(CommandLine::new("nice").args(["-n", "19"])) } else { command }
 }
 
 fn deny(steps: &Steps) -> Result<()> {

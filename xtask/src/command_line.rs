@@ -41,6 +41,12 @@ impl CommandLine {
         other.arg(self.program).args(self.args)
     }
 
+    /// The same at the lowest priority: what runs beside tests that have time limits leaves the
+    /// processor to them.
+    pub(crate) fn yielding(self) -> Self {
+        if cfg!(unix) { self.behind(Self::new("nice").args(["-n", "19"])) } else { self }
+    }
+
     /// Standard input is closed: a step that asks a question would wait for ever in CI.
     pub(crate) fn to_command(&self, directory: &Path) -> Command {
         let mut command = Command::new(&self.program);

@@ -15,15 +15,16 @@ const FACADE: &str = "queuekit";
 /// An example is to show something, not to serve for ever. Building is not counted.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-/// Builds every example as the tests are built, for [`run`] and for tests that start one; and
-/// checks those of the facade with the features that a user has.
-pub(crate) fn build(workspace: &Workspace, steps: &Steps, build: &Build<'_>) -> Result<()> {
+/// Builds every example as the tests are built, for [`run`] and for tests that start one.
+pub(crate) fn build(build: &Build<'_>) -> Result<()> {
     let all_features = CommandLine::cargo("build --workspace --all-features --examples");
+    build.run("build the examples", all_features).map(drop)
+}
+
+/// Checks those of the facade with the features that a user has.
+pub(crate) fn check_for_users(workspace: &Workspace, steps: &Steps) -> Result<()> {
     let check = CommandLine::cargo("check --examples").args(options(workspace.find(FACADE)?));
-    all([
-        build.run("build the examples", all_features).map(drop),
-        steps.run("check the examples with a user's features", &check),
-    ])
+    steps.run("check the examples with a user's features", &check.yielding())
 }
 
 /// Where [`build`] leaves them.

@@ -131,6 +131,9 @@ const WAITERS_PER_CORE: usize = 8;
 /// clock.
 const TWICE: [&str; 5] = ["conformance", "postgres", "redis", "server", "sqlite"];
 
+/// Those that take the longest, in this order: begun first, none is left alone at the end.
+const LONGEST: [&str; 6] = ["postgres", "redis", "server", "sqlite", "suite", "conformance"];
+
 /// The parts of a run. Those that wait run beside the rest, so that the machine has something to do
 /// meanwhile; who is done with them helps with the rest.
 #[derive(Debug, Default)]
@@ -144,11 +147,11 @@ impl<'p> Lanes<'p> {
     pub(crate) fn of(programs: &'p [Program], extent: Extent) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         let mut lanes = Self::default();
-        // Those of stores and of the server are the long ones: begun first, none is left alone at
-        // the end.
-        let (first, last): (Vec<&Program>, Vec<&Program>) =
-            programs.iter().partition(|program| !modules(WAITING, program).is_empty());
-        for program in first.into_iter().chain(last).filter(|program| extent.has(program)) {
+        let mut programs: Vec<&Program> = programs.iter().filter(|p| extent.has(p)).collect();
+        programs.sort_by_key(|program| {
+            LONGEST.iter().position(|name| *name == program.name()).unwrap_or(LONGEST.len())
+        });
+        for program in programs {
             let waiting = modules(WAITING, program);
             // What one of them picks the other skips, by the same words.
             let left = extent.leaves_out(program);
@@ -190,6 +193,16 @@ mod tests {
         let words = |part: &Part<'_>| part.args().join(" ");
         assert!(words(&lanes.busy[0]).starts_with("--skip worker::"));
         assert!(words(&lanes.waiting[0]).starts_with("worker::"));
+    }
+
+    #[test]
+    fn the_longest_begin_first() {
+        let programs =
+            ["units", "redis", "postgres"].map(|name| program(&format!("--test {name}")));
+        let lanes = Lanes::of(&programs, Extent::Daily);
+        let skips: Vec<String> = lanes.busy.iter().map(|part| part.args().join(" ")).collect();
+        assert!(skips[0].contains("--skip search_hints::"), "{skips:?}");
+        assert!(skips[1].contains("--skip sentinel::"), "{skips:?}");
     }
 
     #[test]

@@ -61,7 +61,8 @@ pub(crate) fn hunt_flakes(workspace: &Workspace, steps: &Steps, hunt: Hunt) -> R
 }
 
 /// The same steps as part of a longer run, so that `ci` cannot drift away from `test`. `beside` is
-/// done while tests wait, before those that keep the machine busy; so are the doctests.
+/// done while tests wait, before those that keep the machine busy; so are the doctests, and the
+/// check of the examples.
 pub(crate) fn run_steps(
     workspace: &Workspace,
     steps: &Steps,
@@ -75,14 +76,16 @@ pub(crate) fn run_steps(
         let benchmarks = BENCHMARKS.iter().copied();
         programs.extend(programs::build(&build, "build the benchmarks", benchmarks)?);
     }
-    examples::build(workspace, steps, &build)?;
+    examples::build(&build)?;
     let extent = if options.long { Extent::Everything } else { Extent::Daily };
     let lanes = Lanes::of(&programs, extent);
     // The programs leave the doctests out.
     let doctests = CommandLine::cargo("test --workspace --all-features --doc");
     let doctests = build.by_driver(environment.of(doctests));
     let (report, tests) = run_lanes(steps, &environment, &lanes, |steps| {
-        all([beside(steps, &build), steps.run("doctests", &doctests)])
+        let beside = beside(steps, &build);
+        let examples = examples::check_for_users(workspace, steps);
+        all([beside, examples, steps.run("doctests", &doctests)])
     });
     report.lines().into_iter().for_each(|line| steps.tell(line));
     all([build.lints(), tests, examples::run(workspace, steps)])
