@@ -31,6 +31,7 @@ mod plans;
 mod pooler;
 mod queue_locks;
 mod quiet;
+mod refusals;
 mod removal;
 mod scale;
 mod search_hints;

@@ -177,6 +177,9 @@ impl Round<'_> {
         savepoints: bool,
     ) -> Outcome<Option<usize>> {
         let mut got = 0;
+        // Where one job must not be leased there are often many: a round looks at more jobs than it
+        // may lease, so that it refuses them at once.
+        let mut looks_at = 0;
         while got < most {
             if row.keyed {
                 dirty_keys::place(session, self.hints, row).await?;
@@ -185,27 +188,31 @@ impl Round<'_> {
                 session.control(Sql::Savepoint).await?;
             }
             let bytes = done.budget.answer;
-            let answer = self.lease_next(session, row, most - got, bytes).await?;
-            if let Some(before) = answer.rows.iter().position(|row| row.refusal.is_some()) {
-                if !savepoints {
-                    return Ok(None);
-                }
-                // It dies in its turn: the next job of its key may then go before others.
-                let refused = answer.refused_run(before, done.budget.dead_letters);
+            let wanted = most - got;
+            let answer = self.lease_next(session, row, wanted.max(looks_at), bytes).await?;
+            let refused = answer.rows.iter().position(|row| row.refusal.is_some());
+            if refused.is_some() && !savepoints {
+                return Ok(None);
+            }
+            if refused.is_some() || answer.rows.len() > wanted {
                 session.control(Sql::SavepointRollback).await?;
                 self.hints.forget();
+                let before = refused.unwrap_or(wanted).min(wanted);
+                // It dies in its turn: the next job of its key may then go before others.
+                let refused = answer.refused_run(before, done.budget.dead_letters);
                 if before > 0 {
                     let answer = self.lease_next(session, row, before, bytes).await?;
                     answer.count(&mut done.budget.answer);
                     got += answer.rows.len();
                     done.leases.extend(answer.into_leases(self.request));
                 }
-                if refused.is_empty() {
+                if got == most || refused.is_empty() {
                     break;
                 }
                 let ids = refused.iter().map(|(id, _)| *id);
                 let change = Change::of_jobs(session, ids, true).await?;
                 refuse(change, &refused, &mut done.budget).await?;
+                looks_at = done.budget.dead_letters;
                 continue;
             }
             let leased = answer.rows.len();
