@@ -1,7 +1,9 @@
 //! Cron expressions in a time zone.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
+use croner::CronComponent;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp as Instant, Zoned};
@@ -11,7 +13,8 @@ use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::limits::{CRON_BYTES, ZONE_BYTES};
 
-/// A cron expression and its time zone. It matches at least one time.
+/// A cron expression and its time zone. It matches at least one time in the years 2000 to 2199, and
+/// times of other years do not count.
 ///
 /// Five fields (minute, hour, day of month, month, day of week), or six with seconds in front, or
 /// seven with a year at the end. Names (`MON`, `JAN`), steps, lists, `L`, `W`, `#`, and `@daily`
@@ -37,14 +40,20 @@ impl Cron {
     /// `Invalid`, with the reason, if the expression is longer than 256 bytes, cannot be read or
     /// never matches (`0 0 30 2 *`), or if the zone does not exist.
     pub fn new(expression: &str, zone: &str) -> Result<Self> {
+        let cron = Self::parse(expression, zone)?;
+        match cron.next_after(BEGINNING) {
+            Some(_) => Ok(cron),
+            None => Err(refused(expression, "no time ever matches it")),
+        }
+    }
+
+    /// Without the search for a time that matches.
+    fn parse(expression: &str, zone: &str) -> Result<Self> {
         within("cron", CRON_BYTES, expression)?;
         within("zone", ZONE_BYTES, zone)?;
-        let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Optional).build();
-        let refuse = |why: String| {
-            let limit = "a cron expression like `30 2 * * *` (minute, hour, day, month, weekday)";
-            Error::invalid("cron", limit, format!("{expression:?}: {why}"))
-        };
-        let pattern = parser.parse(expression).map_err(|error| refuse(error.to_string()))?;
+        let unreadable = |error: croner::errors::CronError| refused(expression, &error.to_string());
+        let mut pattern = pattern(expression).map_err(unreadable)?;
+        pattern.pattern.years = within_years(&pattern.pattern.years).map_err(unreadable)?;
         let limit = "the name of a time zone like `Europe/Berlin` or `UTC`";
         if OF_THE_MACHINE.iter().any(|own| own.eq_ignore_ascii_case(zone)) {
             let got = format!("{zone:?}, which differs from machine to machine");
@@ -52,11 +61,7 @@ impl Cron {
         }
         let zone = TimeZone::get(zone)
             .map_err(|error| Error::invalid("zone", limit, format!("{zone:?}")).caused_by(error))?;
-        let cron = Self { expression: expression.to_owned(), zone, pattern: Box::new(pattern) };
-        match cron.next_after(BEGINNING) {
-            Some(_) => Ok(cron),
-            None => Err(refuse("no time ever matches it".to_owned())),
-        }
+        Ok(Self { expression: expression.to_owned(), zone, pattern: Box::new(pattern) })
     }
 
     /// The first occurrence after an instant; none if there is none.
@@ -83,7 +88,10 @@ impl Cron {
 
     /// The times, in words.
     pub fn describe(&self) -> String {
-        format!("{} ({})", self.pattern.describe().trim_end_matches('.'), self.zone())
+        // `self.pattern` names all the years of the search.
+        let words = pattern(&self.expression).map(|pattern| pattern.describe());
+        let words = words.unwrap_or_else(|_| self.expression.clone());
+        format!("{} ({})", words.trim_end_matches('.'), self.zone())
     }
 
     /// Occurrences are at whole seconds, so there is none between this one and `at`.
@@ -93,11 +101,36 @@ impl Cron {
     }
 }
 
-/// 1 January 2000. An expression that matches only earlier years is not useful.
+/// 1 January 2000.
 const BEGINNING: Timestamp = Timestamp::from_millis(946_684_800_000);
+/// A search walks from day to day, and croner's ends in the year 5000: the 31st that is the first
+/// Monday of its month took it 90 ms, which everybody could ask for again and again.
+const YEARS: RangeInclusive<u16> = 2000..=2199;
+/// croner's bit of a value that a field names.
+const NAMED: u8 = 1;
 
 /// Files next to those of the zones. Another machine would read another zone from them.
 const OF_THE_MACHINE: [&str; 2] = ["localtime", "posixrules"];
+
+fn pattern(expression: &str) -> Result<croner::Cron, croner::errors::CronError> {
+    let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Optional).build();
+    parser.parse(expression)
+}
+
+/// Those of the years that a search looks at.
+fn within_years(years: &CronComponent) -> Result<CronComponent, croner::errors::CronError> {
+    let (first, last) = (croner::YEAR_LOWER_LIMIT as u16, croner::YEAR_UPPER_LIMIT as u16);
+    let mut within = CronComponent::new(first, last, 0, 0);
+    for year in years.values().into_iter().filter(|year| YEARS.contains(year)) {
+        within.set_bit(year, NAMED)?;
+    }
+    Ok(within)
+}
+
+fn refused(expression: &str, why: &str) -> Error {
+    let limit = "a cron expression like `30 2 * * *` (minute, hour, day, month, weekday)";
+    Error::invalid("cron", limit, format!("{expression:?}: {why}"))
+}
 
 fn within(field: &'static str, bytes: usize, text: &str) -> Result<()> {
     if text.len() <= bytes {
@@ -146,7 +179,8 @@ impl From<Cron> for Written {
 impl TryFrom<Written> for Cron {
     type Error = Error;
 
+    /// What is stored was checked when it was put, and is read more often than that.
     fn try_from(written: Written) -> Result<Self> {
-        Self::new(&written.cron, &written.zone)
+        Self::parse(&written.cron, &written.zone)
     }
 }

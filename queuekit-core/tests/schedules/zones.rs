@@ -130,3 +130,27 @@ fn the_last_until_an_instant_is_the_one_before_the_next() {
         }
     }
 }
+
+/// A search for the 31st that is the first Monday of its month went on until the year 5000, and so
+/// did every reading of a schedule that once matched.
+#[test]
+fn an_expression_is_searched_for_until_the_year_2199() {
+    let last = Cron::new("0 0 0 1 1 * 2199", "UTC").unwrap();
+    assert_eq!(last.next_after(at("2026-01-01T00:00:00Z")), Some(at("2199-01-01T00:00:00Z")));
+    assert_eq!(last.next_after(at("2199-01-01T00:00:00Z")), None);
+    for never in ["0 0 0 1 1 * 2200", "0 0 0 1 1 * 1999", "0 0 0 31 * +MON#1"] {
+        let error = Cron::new(never, "UTC").unwrap_err().to_string();
+        assert!(error.contains("no time ever matches it"), "{error}");
+    }
+    let daily = Cron::new("@daily", "UTC").unwrap().describe();
+    assert!(!daily.contains("20"), "the years are not named: {daily}");
+}
+
+/// It was searched for when it was put. It is read by each page that lists it.
+#[test]
+fn a_stored_expression_is_read_without_a_search() {
+    let stored = r#"{"cron": "0 0 30 2 *", "zone": "UTC"}"#;
+    let read: Cron = serde_json::from_str(stored).unwrap();
+    assert_eq!(read.next_after(at("2026-01-01T00:00:00Z")), None);
+    assert!(serde_json::from_str::<Cron>(r#"{"cron": "61 * * * *", "zone": "UTC"}"#).is_err());
+}
