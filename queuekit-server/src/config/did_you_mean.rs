@@ -1,10 +1,17 @@
 //! Suggestions for misspelled names.
 
+/// Longer than any name.
+const WRITTEN_BYTES: usize = 64;
+
 /// The name that is closest to a misspelled one, if one is close.
 pub(crate) fn nearest<'a>(
     written: &str,
     names: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    // Nobody misspells a name by this much, and the distance takes the product of both lengths.
+    if written.len() > WRITTEN_BYTES {
+        return None;
+    }
     let by_distance = names.into_iter().map(|name| (distance(written, name), name));
     let near = |(edits, name): &(usize, &str)| *edits <= (name.len() / 3).max(1);
     by_distance.min().filter(near).map(|(_, name)| name)
@@ -43,6 +50,7 @@ mod tests {
             ("insecure-no-auth", Some("insecure_no_auth")),
             ("workers", None),
             ("", None),
+            (&"x".repeat(1 << 20), None),
         ] {
             assert_eq!(nearest(written, names), meant, "{written}");
         }

@@ -41,7 +41,13 @@ pub(super) async fn open(State(ui): State<Ui>, request: Request, next: Next) -> 
 async fn answer_to_all(ui: &Ui, request: Request, next: Next) -> Result<Response, Failure> {
     let (parts, body) = request.into_parts();
     ui.check_origin(&parts)?;
-    Ok(ui.0.middleware.run_published(Request::from_parts(parts, body), next).await?)
+    let is_quick = reads(&parts.method);
+    let request = Request::from_parts(parts, body);
+    if !is_quick {
+        // A login has a place of its own: its sender may take long over the form.
+        return Ok(next.run(request).await);
+    }
+    Ok(ui.0.middleware.run_published(request, next).await?)
 }
 
 async fn guarded(ui: Ui, kind: RouteKind, request: Request, next: Next) -> Response {
@@ -97,7 +103,8 @@ fn with_page<'a>(
 ) -> Pin<Box<dyn Future<Output = Response> + Send + 'a>> {
     Box::pin(async move {
         let Some(failure) = answer.extensions_mut().remove::<Failure>() else { return answer };
-        if kind == RouteKind::Waiting {
+        // A key that has done all it may does not get a page for each further request.
+        if kind == RouteKind::Waiting || failure.status == StatusCode::TOO_MANY_REQUESTS {
             return failure.plain();
         }
         match pages::problem::show(viewer, &failure).await {

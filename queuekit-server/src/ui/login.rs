@@ -1,5 +1,7 @@
 //! Logging in with a key, and out.
 
+use std::time::Duration;
+
 use askama::Template;
 use axum::Router;
 use axum::body::Body;
@@ -23,6 +25,8 @@ use crate::web::keys::now;
 
 /// Longer than any key and any address.
 const FORM_BYTES: usize = 8 * 1024;
+/// Enough for so few bytes, even over a slow network.
+const FORM_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Deserialize)]
 struct To {
@@ -51,6 +55,7 @@ async fn ask(State(ui): State<Ui>, Query(To { next }): Query<To>) -> Response {
 
 async fn log_in(State(ui): State<Ui>, request: Request) -> Result<Response, Failure> {
     let peer: Option<Peer> = request.extensions().get().copied();
+    let _place = ui.0.logins.take(peer)?;
     let sent = read(&ui, request).await?;
     let keys = ui.0.middleware.keys();
     if keys.is_empty() {
@@ -81,7 +86,7 @@ pub(super) async fn log_out(viewer: Viewer) -> Response {
 /// Reads a form before its sender is authenticated, so it is small and has a time limit.
 async fn read(ui: &Ui, request: Request) -> Result<Sent, Failure> {
     let wrong = || Failure::new(StatusCode::BAD_REQUEST, "the form cannot be read");
-    let timeout = ui.0.app.body_timeout();
+    let timeout = ui.0.app.body_timeout().min(FORM_TIMEOUT);
     let reading = Limited::new(Body::new(request.into_body()), FORM_BYTES).collect();
     let body = tokio::time::timeout(timeout, reading).await.map_err(|_| wrong())?;
     let body = body.map_err(|_| wrong())?.to_bytes();

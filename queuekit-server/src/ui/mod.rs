@@ -11,6 +11,7 @@ mod gate;
 mod headers;
 mod live;
 mod login;
+mod login_places;
 mod next;
 mod notice;
 mod pages;
@@ -32,6 +33,7 @@ use axum::response::Redirect;
 use axum::routing::get;
 
 use live::Board;
+use login_places::LoginPlaces;
 use runs::Runs;
 use session::Sessions;
 use shared::{Shared, Ui};
@@ -57,6 +59,7 @@ pub(crate) fn routes(
         options: options.clone(),
         store: store.to_owned(),
         sessions,
+        logins: LoginPlaces::default(),
         board: Board::new(app.clone()),
         runs: Runs::default(),
     }));

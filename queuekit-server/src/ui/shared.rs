@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 
 use super::live::Board;
+use super::login_places::LoginPlaces;
 use super::runs::Runs;
 use super::session::Sessions;
 use crate::api::App;
@@ -24,6 +25,7 @@ pub(super) struct Shared {
     /// Which store it is, such as `postgres`.
     pub(super) store: String,
     pub(super) sessions: Sessions,
+    pub(super) logins: LoginPlaces,
     pub(super) board: Board,
     pub(super) runs: Runs,
 }

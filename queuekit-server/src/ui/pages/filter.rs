@@ -127,10 +127,39 @@ fn joined(terms: &[String]) -> String {
 /// A command with these terms as arguments of a shell.
 fn cli(command: &str, terms: &[String]) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || ":._-,/+@=".contains(letter);
-    let argument = |term: &String| match term.chars().all(plain) {
-        true => term.clone(),
-        false => format!("'{}'", written(term).replace('\'', "'\\''")),
+    let argument = |term: &String| {
+        let text = written(term);
+        if term.chars().all(plain) {
+            text
+        } else if text.chars().any(char::is_control) {
+            format!("$'{}'", text.chars().map(escaped).collect::<String>())
+        } else {
+            format!("'{}'", text.replace('\'', "'\\''"))
+        }
     };
     let arguments: Vec<String> = terms.iter().map(argument).collect();
     format!("{command} {}", arguments.join(" ")).trim_end().to_owned()
+}
+
+/// A letter between `$'` and `'`, so that what a link brings cannot end a line or drive a terminal.
+fn escaped(letter: char) -> String {
+    match letter {
+        '\'' | '\\' => format!("\\{letter}"),
+        _ if letter.is_control() => format!("\\u{:04x}", u32::from(letter)),
+        _ => letter.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s6_a_command_to_copy_has_no_letter_that_a_terminal_obeys() {
+        let command = |term: &str| cli("queuekit job list", &[term.to_owned()]);
+        assert_eq!(command("queue:a"), "queuekit job list queue:a");
+        assert_eq!(command("error:it's"), r"queuekit job list 'error:it'\''s'");
+        let evil = command("error:a'\n\u{1b}]0;x\u{7}rm -rf");
+        assert_eq!(evil, r#"queuekit job list $'error:"a\'\u000a\u001b]0;x\u0007rm -rf"'"#);
+    }
 }

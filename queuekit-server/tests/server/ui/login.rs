@@ -1,6 +1,8 @@
 //! Who gets in, for how long, and what the cookie says.
 
 use std::fs;
+use std::io::Write;
+use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -174,4 +176,31 @@ fn s6_a_link_from_another_site_finds_the_session() {
     let page = follow("/ui/queues").expect(200).text;
     assert!(page.contains("http-equiv=\"refresh\"") && !page.contains("queue-table"), "{page}");
     browser.get("/ui/queues").expect(200);
+}
+
+/// Guard: strangers who took long over the form of the login held the places of requests, so that
+/// workers could not extend their leases.
+#[test]
+fn s6_slow_logins_of_strangers_take_no_place_of_requests() {
+    let server = guarded_with("[limits]\nmax_requests = 4");
+    // More than an address may have: our own logins take a place now and then.
+    let _slow: Vec<TcpStream> = (0..80)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            let (host, form) = (server.address(), "application/x-www-form-urlencoded");
+            let head = format!(
+                "POST /ui/login HTTP/1.1\r\nhost: {host}\r\nsec-fetch-site: same-origin\r\n\
+                 content-type: {form}\r\ncontent-length: 100\r\n\r\nk"
+            );
+            stream.write_all(head.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    // Once all of them are in progress, their address has no place for one more.
+    let begun = Instant::now();
+    while Browser::new(&server).log_in(&secret("reader"), "").status != 503 {
+        assert!(begun.elapsed() < Duration::from_secs(5), "an address has any number of logins");
+    }
+    server.get("/v1/queues").key(&secret("reader")).send().expect(200);
+    server.get("/ui/login").send().expect(200);
 }
