@@ -19,6 +19,7 @@ use super::shared::Ui;
 use crate::api::App;
 use crate::web::auth::Peer;
 use crate::web::keys::now;
+use crate::web::off_the_runtime::slow_off_the_runtime;
 use crate::web::response_budget::BudgetedBody;
 use crate::web::{Caller, Scope};
 
@@ -143,8 +144,9 @@ impl Viewer {
     ///
     /// # Errors
     /// 429 or 503 if there is no memory for it.
-    pub(super) async fn show(&self, page: &impl Template) -> Result<Response, Failure> {
-        let html = page.render().map_err(|error| {
+    pub(super) async fn show(&self, page: &(impl Template + Sync)) -> Result<Response, Failure> {
+        // A long list takes milliseconds, and one key may ask for many pages at once.
+        let html = slow_off_the_runtime(|| page.render()).await.map_err(|error| {
             tracing::error!(%error, "a template failed");
             Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the page cannot be written")
         })?;
