@@ -53,13 +53,19 @@ local function stored_event(place)
     return event_of(number, record, data)
 end
 
--- Whether a stored event has the same type and data as another.
+-- Whether a stored event has the same type and data as another. Its data is read once, and only if
+-- it has the same length.
 local function are_equal(one, other)
     local function type_of(record)
         return sub(record, EVENT.rest, EVENT.head.to + hex(record, EVENT.kind))
     end
-    local data = one.data or call('HGET', large, one.number)
-    return type_of(one.record) == type_of(other.record) and data == other.data
+    if type_of(one.record) ~= type_of(other.record) then
+        return false
+    end
+    if not one.data and call('HSTRLEN', large, one.number) == #other.data then
+        one.data = call('HGET', large, one.number)
+    end
+    return one.data == other.data
 end
 
 -- The ids of `count` events, which are `width` arguments apart, and their places in the log.
@@ -83,6 +89,7 @@ local function admit(count)
         local same = by_id[id] or stored_event(places[item])
         local holder = unique ~= '' and (taken[unique] or call('HGET', keys, unique))
         if same then
+            by_id[id] = same
             local age = math.max(now - hex(same.record, EVENT.emitted), 0)
             outcomes[item] = are_equal(same, event) and 'D' .. id .. format('%.0f', age) or 'C'
         elseif holder then

@@ -29,4 +29,5 @@ pub(crate) mod sqlite;
 pub(crate) mod sqlite_crash_site;
 pub(crate) mod store_fixture;
 pub(crate) mod system;
+pub(crate) mod taken_ids;
 pub(crate) mod upgrade;

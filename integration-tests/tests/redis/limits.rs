@@ -1,15 +1,19 @@
 //! Limits that the suite's store does not have, and calls that need no server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::redis_store_fixture::RedisStage;
 use crate::common::store_fixture::in_the_dark;
+use crate::common::taken_ids::{
+    assert_events_are_compared_at_once, assert_jobs_are_compared_at_once,
+};
 use queuekit_conformance::kit::{
     assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft,
 };
 use queuekit_conformance::this_test;
 use queuekit_core::limits::PAYLOAD_BYTES_HARD;
-use queuekit_core::{Backend, Limits};
+use queuekit_core::{Backend, Client, Limits};
 use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_redis::{RedisConfig, RedisStore};
 
@@ -39,6 +43,19 @@ async fn r2_2_an_empty_batch_does_not_contact_the_store() {
     in_the_dark("enqueue", op_timeout, || store.enqueue(&jobs)).await;
     assert_answers_empty_batches(&store).await;
     proxy.set(Mode::Pass);
+    store.close().await.unwrap();
+    stage.end().await;
+}
+
+/// Guard: a call of 90 KB read 1 GB in the server, and answered it.
+#[tokio::test]
+async fn s6_a_call_that_names_one_large_item_a_thousand_times_reads_it_once() {
+    let test = this_test!();
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let proxy = Proxy::start(&stage.server).await;
+    let store = Arc::new(RedisStore::connect_url(&proxy.url(&stage.url(""))).await.unwrap());
+    assert_jobs_are_compared_at_once(&*store, &proxy).await;
+    assert_events_are_compared_at_once(&Client::shared(store.clone()), &proxy).await;
     store.close().await.unwrap();
     stage.end().await;
 }

@@ -133,7 +133,7 @@ impl<'a> Asked<'a> {
     }
 
     /// Stores the jobs in rounds, because items act in order: of jobs with the same id or key, each
-    /// round tries the first that is left.
+    /// round tries the first that is left, and its outcome decides those of most others.
     pub(crate) async fn store_any(
         &self,
         session: &Session<'_>,
@@ -189,27 +189,43 @@ impl<'a> Asked<'a> {
         for row in rows {
             stored.insert(job_id(row.try_get("id")?));
         }
-        let others: Vec<usize> =
-            round.iter().copied().filter(|item| !stored.contains(&self.jobs[*item].id())).collect();
         for item in round.iter().filter(|item| stored.contains(&self.jobs[**item].id())) {
             outcomes[*item] = Some(created(&self.jobs[*item]));
         }
+        self.explain(session, round, outcomes).await
+    }
+
+    /// Finds the outcomes of jobs that were not stored, from those that have their ids or keys.
+    async fn explain(
+        &self,
+        session: &Session<'_>,
+        round: &[usize],
+        outcomes: &mut [Option<EnqueueOutcome>],
+    ) -> Outcome<()> {
+        let others: Vec<usize> =
+            (0..outcomes.len()).filter(|item| outcomes[*item].is_none()).collect();
         if others.is_empty() {
             return Ok(());
         }
         let why = || others.iter().map(|item| &self.jobs[*item]);
-        let contents = contents(session, why().map(NewJob::id)).await?;
+        let same_ids = same_ids(session, why()).await?;
         let holders = holders(session, why()).await?;
-        for item in others {
+        let tried: HashSet<usize> = round.iter().copied().collect();
+        let mut full: HashSet<&QueueName> = HashSet::new();
+        for (item, same_id) in others.into_iter().zip(same_ids) {
             let job = &self.jobs[item];
             let key = job.idempotency_key().map(|key| (job.queue().as_str(), key.as_str()));
             let holder =
                 key.and_then(|(queue, key)| holders.get(&(queue.to_owned(), key.to_owned())));
             let bounded = || self.queues[job.queue()].settings.max_pending.is_some();
-            outcomes[item] = match (contents.get(&job.id()), holder) {
-                (Some(content), _) => Some(content.compare(job)),
+            outcomes[item] = match (same_id, holder) {
+                (Some(outcome), _) => Some(outcome),
                 (None, Some(holder)) => Some(EnqueueOutcome::Duplicate { existing: *holder }),
-                (None, None) if bounded() => {
+                // A queue that had no room for one job has none for those after it.
+                (None, None)
+                    if full.contains(job.queue()) || (tried.contains(&item) && bounded()) =>
+                {
+                    full.insert(job.queue());
                     Some(EnqueueOutcome::QueueFull { retry_after: queue_full_retry_after() })
                 }
                 // The holder of its key has rolled back or is gone: the next round tries again.
@@ -224,35 +240,34 @@ fn created(job: &NewJob) -> EnqueueOutcome {
     EnqueueOutcome::Created { id: job.id() }
 }
 
-/// The kind and payload stored under an id.
-struct Content {
-    kind: String,
-    payload: Vec<u8>,
-}
-
-impl Content {
-    fn compare(&self, job: &NewJob) -> EnqueueOutcome {
-        let existing = job.id();
-        if self.kind == job.kind().as_str() && self.payload == job.payload()[..] {
-            EnqueueOutcome::Duplicate { existing }
-        } else {
-            EnqueueOutcome::Conflict { existing }
-        }
-    }
-}
-
-async fn contents(
+/// For each of these jobs whose id is taken, what the job that has it means for it.
+async fn same_ids<'a>(
     session: &Session<'_>,
-    ids: impl Iterator<Item = JobId>,
-) -> Outcome<HashMap<JobId, Content>> {
-    let ids: Vec<Uuid> = ids.map(job_uuid).collect();
-    let rows = session.query(Sql::Content, params![ids]).await?;
-    let mut contents = HashMap::new();
-    for row in rows {
-        let content = Content { kind: row.try_get("kind")?, payload: row.try_get("payload")? };
-        contents.insert(job_id(row.try_get("id")?), content);
+    jobs: impl ExactSizeIterator<Item = &'a NewJob> + Clone,
+) -> Outcome<Vec<Option<EnqueueOutcome>>> {
+    let ids: Vec<Uuid> = jobs.clone().map(|job| job_uuid(job.id())).collect();
+    let bytes: Vec<i32> = jobs.clone().map(|job| small_bytes(job.payload())).collect();
+    let mut outcomes = vec![None; ids.len()];
+    let jobs: Vec<&NewJob> = jobs.collect();
+    for row in session.query(Sql::Content, params![ids, bytes]).await? {
+        let place = usize::try_from(row.try_get::<_, i64>("place")? - 1);
+        let job = place.ok().and_then(|at| Some((jobs.get(at)?, outcomes.get_mut(at)?)));
+        let (job, outcome) = job.ok_or_else(|| unreadable("the place of a job"))?;
+        let (kind, payload): (&str, Option<&[u8]>) =
+            (row.try_get("kind")?, row.try_get("payload")?);
+        let existing = job.id();
+        let is_same = kind == job.kind().as_str() && payload == Some(&job.payload()[..]);
+        *outcome = Some(match is_same {
+            true => EnqueueOutcome::Duplicate { existing },
+            false => EnqueueOutcome::Conflict { existing },
+        });
     }
-    Ok(contents)
+    Ok(outcomes)
+}
+
+/// The length of a payload, which limits keep far below this number's.
+pub(super) fn small_bytes(payload: &[u8]) -> i32 {
+    i32::try_from(payload.len()).unwrap_or(i32::MAX)
 }
 
 async fn holders<'a>(

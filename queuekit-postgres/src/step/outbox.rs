@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::columns::{Columns, metadata, refers};
-use super::enqueue::{ROUNDS, open_queues};
+use super::enqueue::{ROUNDS, open_queues, small_bytes};
 use super::event_log::{event_id, event_uuid};
 use crate::error::{Class, Failure, Outcome, together, unreadable};
 use crate::params::params;
@@ -274,8 +274,8 @@ impl Emit<'_> {
         let events = || others.iter().map(|item| self.event(*item));
         let ids: Vec<Uuid> = events().map(|event| event_uuid(event.id())).collect();
         let (kinds, keys) = keys(events());
-        let params = params![ids, kinds, keys];
-        for row in session.query(Sql::EventHolders, params).await? {
+        let bytes: Vec<i32> = events().map(|event| small_bytes(event.data())).collect();
+        for row in session.query(Sql::EventHolders, params![ids, kinds, keys, bytes]).await? {
             let at = usize::try_from(row.try_get::<_, i64>("place")? - 1);
             let item = at.ok().and_then(|at| others.get(at).copied());
             let item = item.ok_or_else(|| unreadable("the place of an event"))?;
@@ -284,7 +284,7 @@ impl Emit<'_> {
             }
         }
         if others.iter().any(|item| outcomes[*item].is_none()) {
-            session.query(Sql::EventIdsFree, params).await?;
+            session.query(Sql::EventIdsFree, params![ids, kinds, keys]).await?;
         }
         Ok(())
     }
@@ -296,7 +296,8 @@ fn means(row: &Row, event: &NewEvent) -> Outcome<EmitOutcome> {
     let kind: Option<&str> = row.try_get("kind")?;
     let same = match kind {
         Some(kind) => {
-            kind == event.kind().as_str() && row.try_get::<_, &[u8]>("data")? == &event.data()[..]
+            let data: Option<&[u8]> = row.try_get("data")?;
+            kind == event.kind().as_str() && data == Some(&event.data()[..])
         }
         None => true,
     };

@@ -4,7 +4,7 @@
 -- data from the version on.
 
 -- Per job that was not created, its number and a reason: `same`, the present and the data of the
--- job with its id; or `key` and the id of the holder of its idempotency key; or `full` and nothing.
+-- job with its id, if an earlier job of the call has not had it; or `key` and the id of the holder of its idempotency key; or `full` and nothing.
 local answer = {}
 
 local function refuse(number, reason, with)
@@ -42,11 +42,17 @@ end
 -- Stores `count` jobs of a list from a place on; in the answer the first of them has the number
 -- `number`.
 local function enqueue(jobs, from, count, number)
-    local ids = {}
+    -- Each id once: a call may name one large job a thousand times.
+    local ids, distinct, places, told = {}, {}, {}, {}
     for job = 1, count do
-        ids[job] = jobs[from + job * 4 - 4]
+        local id = jobs[from + job * 4 - 4]
+        ids[job] = id
+        if not places[id] then
+            distinct[#distinct + 1] = id
+            places[id] = #distinct
+        end
     end
-    local stored = call('HMGET', Q.data, unpack(ids))
+    local stored = call('HMGET', Q.data, unpack(distinct))
     local free = max_pending and Change.room() or math.huge
     local seq = call('HINCRBY', Q.meta, 'seq', count) - count
     local data, fresh, keys, stored_now = {}, {}, {}, 0
@@ -54,10 +60,11 @@ local function enqueue(jobs, from, count, number)
         local base = from + job * 4 - 4
         local id, start, static = ids[job], jobs[base + 1], jobs[base + 3]
         local key, unique = keys_of(static)
-        local same = stored[job] or fresh[id]
+        local same = stored[places[id]] or fresh[id]
         local held = not same and unique ~= '' and Change.holder(unique, fresh)
         if same then
-            refuse(number + job - 1, 'same', now_hex .. same)
+            refuse(number + job - 1, 'same', now_hex .. (told[id] and '' or same))
+            told[id] = true
         elseif held then
             refuse(number + job - 1, 'key', held)
         elseif free <= 0 then

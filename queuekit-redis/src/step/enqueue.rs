@@ -1,6 +1,6 @@
 //! New jobs, as the script takes them, and its answer (contract R2).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -116,7 +116,7 @@ impl<'a> Grouped<'a> {
     ) -> Result<()> {
         let positions: Vec<usize> = self.jobs.iter().flatten().copied().collect();
         let Refusals { answer, repeats } = refusals;
-        let (mut answer, mut seen) = (answer.into_iter(), HashSet::new());
+        let (mut answer, mut seen) = (answer.into_iter(), HashMap::new());
         while let Some(number) = answer.next() {
             let number = number_of(number).and_then(|number| usize::try_from(number).ok());
             let reason = answer.next().and_then(bytes_of);
@@ -125,38 +125,48 @@ impl<'a> Grouped<'a> {
                 return Err(answered("enqueue"));
             };
             let at = *positions.get(number).ok_or_else(|| answered("enqueue"))?;
-            // A job that occurs twice in one call is stored once.
-            let repeats = repeats.filter(|_| seen.insert(jobs[at].id()));
-            let refused = refused(&jobs[at], &reason, with, repeats);
+            let refused = match &reason[..] {
+                b"same" => same(&jobs[at], with, repeats, &mut seen),
+                reason => refused(reason, &with),
+            };
             outcomes[at] = refused.ok_or_else(|| answered("enqueue"))?;
         }
         Ok(())
     }
 }
 
-/// `repeats`: how long ago the first attempt was made, if its answer was lost.
-fn refused(
+/// What a job that has the id of this one means for it. `repeats`: how long ago the first attempt
+/// was made, if its answer was lost. `seen`: such jobs of this answer, which has the data of each
+/// once.
+fn same(
     job: &NewJob,
-    reason: &[u8],
-    with: Vec<u8>,
+    told: Vec<u8>,
     repeats: Option<Duration>,
+    seen: &mut HashMap<JobId, Option<Data>>,
 ) -> Option<EnqueueOutcome> {
-    Some(match reason {
-        b"same" => {
-            let existing: JobId = job.id();
-            let with = Bytes::from(with);
-            let now = Parts(&with).time(SAME.now)?;
-            let same = |it: &Data| it.kind == *job.kind() && it.payload == job.payload();
-            match Data::read(with.slice(SAME.head.end..)).filter(same) {
-                // It was stored after the first attempt began, and so by that attempt.
-                Some(it) if repeats.is_some_and(|ago| may_be_of(ago, now.since(it.created_at))) => {
-                    EnqueueOutcome::Created { id: existing }
-                }
-                Some(_) => EnqueueOutcome::Duplicate { existing },
-                None => EnqueueOutcome::Conflict { existing },
-            }
+    let existing: JobId = job.id();
+    let told = Bytes::from(told);
+    let now = Parts(&told).time(SAME.now)?;
+    // A job that occurs twice in one call is stored once.
+    let is_first = !seen.contains_key(&existing);
+    let it = seen.entry(existing).or_insert_with(|| Data::read(told.slice(SAME.head.end..)));
+    let is_same = |it: &&Data| it.kind == *job.kind() && it.payload == job.payload();
+    Some(match it.as_ref().filter(is_same) {
+        // It was stored after the first attempt began, and so by that attempt.
+        Some(it)
+            if is_first && repeats.is_some_and(|ago| may_be_of(ago, now.since(it.created_at))) =>
+        {
+            EnqueueOutcome::Created { id: existing }
         }
-        b"key" => EnqueueOutcome::Duplicate { existing: job_id(&with)? },
+        Some(_) => EnqueueOutcome::Duplicate { existing },
+        None => EnqueueOutcome::Conflict { existing },
+    })
+}
+
+/// Why another job was not created.
+fn refused(reason: &[u8], with: &[u8]) -> Option<EnqueueOutcome> {
+    Some(match reason {
+        b"key" => EnqueueOutcome::Duplicate { existing: job_id(with)? },
         b"full" => {
             let retry_after: Duration = retry::queue_full_retry_after();
             EnqueueOutcome::QueueFull { retry_after }
