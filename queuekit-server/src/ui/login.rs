@@ -21,6 +21,7 @@ use super::view::Login;
 use super::viewer::Viewer;
 use crate::web::Caller;
 use crate::web::auth::Peer;
+use crate::web::content_type::need_form;
 use crate::web::keys::now;
 
 /// Longer than any key and any address.
@@ -85,6 +86,7 @@ pub(super) async fn log_out(viewer: Viewer) -> Response {
 
 /// Reads a form before its sender is authenticated, so it is small and has a time limit.
 async fn read(ui: &Ui, request: Request) -> Result<Sent, Failure> {
+    need_form(request.headers())?;
     let wrong = || Failure::new(StatusCode::BAD_REQUEST, "the form cannot be read");
     let timeout = ui.0.app.body_timeout().min(FORM_TIMEOUT);
     let reading = Limited::new(Body::new(request.into_body()), FORM_BYTES).collect();

@@ -64,13 +64,14 @@ impl Middleware {
         }
     }
 
-    /// Checks what every request says about where it goes.
+    /// Checks what every request says about where it goes, and how its body is to be read.
     ///
     /// # Errors
-    /// 400 if it says it twice, or does not say it.
+    /// 400 if it says where twice, or does not say it; 415 or 400 if its body is compressed.
     pub(crate) fn check_head(&self, parts: &Parts) -> Result<(), Problem> {
         check_single(&parts.headers)?;
-        check_host(parts)
+        check_host(parts)?;
+        refuse_unreadable(parts)
     }
 
     pub(crate) fn keys(&self) -> &Keys {
@@ -89,7 +90,6 @@ impl Middleware {
         if is_open {
             self.names.check(parts)?;
         }
-        refuse_unreadable(parts)?;
         let caller = Caller::of(&self.keys, is_open, parts)?;
         caller.spend(1)?;
         Ok(caller)

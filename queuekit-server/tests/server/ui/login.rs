@@ -204,3 +204,14 @@ fn s6_slow_logins_of_strangers_take_no_place_of_requests() {
     server.get("/v1/queues").key(&secret("reader")).send().expect(200);
     server.get("/ui/login").send().expect(200);
 }
+
+#[test]
+fn s6_a_login_that_is_no_plain_form_is_refused() {
+    let server = guarded();
+    let form = "application/x-www-form-urlencoded";
+    for (name, value) in [("content-encoding", "gzip"), ("content-type", "text/plain")] {
+        let ask = Browser::new(&server).ask("POST", "/ui/login").header(name, value);
+        let ask = if name == "content-type" { ask } else { ask.header("content-type", form) };
+        ask.text(format!("key={}", secret("reader"))).expect(415);
+    }
+}
