@@ -65,6 +65,9 @@ impl Gantt {
 
     /// `waited 4ms, attempt 1 ran 2.1s, ..`
     pub(crate) fn label(&self) -> String {
+        if self.parts.is_empty() {
+            return "has not run".to_owned();
+        }
         let part = |part: &Stretch| format!("{} {}", part.name, Ms(part.ms));
         self.parts.iter().map(part).collect::<Vec<_>>().join(", ")
     }
