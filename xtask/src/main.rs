@@ -8,6 +8,7 @@
     reason = "a command line tool talks to a person through its standard streams"
 )]
 
+mod axe;
 mod bench;
 mod beside;
 mod book;

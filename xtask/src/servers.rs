@@ -16,7 +16,11 @@ const PROGRAMS: &[Program] = &[
     Program::server("redis-local", "redis-server", "redis-server", REDIS),
     Program::new("python3", "python3", "python3-venv"),
     Program::new("node", "node", "nodejs"),
+    // Debian has it in a package of its own.
+    Program::new("npm", "npm", "npm"),
     Program::new("cc", "cc", "gcc"),
+    Program::new("chromium", "chromium", "chromium"),
+    Program::new("chromedriver", "chromedriver", "chromium-driver"),
 ];
 
 const POSTGRES: Server = Server { word: "postgres", url: "QUEUEKIT_TEST_POSTGRES_URL" };
@@ -202,7 +206,8 @@ mod tests {
     #[test]
     fn everything_that_is_here_is_required() {
         let all = Found { allowed: vec!["mount"], ..Found::default() }.requirements();
-        let words = "postgres-local,pgbouncer,redis-local,python3,node,cc,postgres,redis,mount";
+        let words = "postgres-local,pgbouncer,redis-local,python3,node,npm,cc,chromium,\
+                     chromedriver,postgres,redis,mount";
         assert_eq!(all, Ok(words.to_owned()));
     }
 

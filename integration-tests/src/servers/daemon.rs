@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::account::Account;
-use super::{Result, admin, background, resp};
+use super::{Result, admin, background, chromedriver, resp};
 
 /// Waits until the pipe at its standard input closes, which it does when the process that holds the
 /// other end is gone, however it went. Then ends the server, whose number is in the file `pid`, and
@@ -69,6 +69,8 @@ pub(super) enum Answers {
     Postgres(String),
     /// Redis at this address.
     Redis(String),
+    /// A driver of browsers at this address.
+    WebDriver(String),
 }
 
 impl Answers {
@@ -76,6 +78,7 @@ impl Answers {
         match self {
             Self::Postgres(url) => admin::version(&url).await,
             Self::Redis(address) => resp::version(&address).await,
+            Self::WebDriver(address) => chromedriver::status(&address).await,
         }
     }
 }

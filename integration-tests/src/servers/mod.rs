@@ -16,7 +16,8 @@
 //! `QUEUEKIT_TEST_POSTGRES_URL` or `QUEUEKIT_TEST_REDIS_URL`, then among the programs of this
 //! machine, then in Docker. Tests that would disturb the users of a shared server start their own:
 //! [`OwnServer`] and [`OwnRedis`], which can be killed, and [`RedisCluster`] and [`RedisSentinels`]
-//! of several servers. [`PgBouncer`] and [`Proxy`] go between a store and its server.
+//! of several servers. [`PgBouncer`] and [`Proxy`] go between a store and its server. A
+//! [`ChromeDriver`] starts browsers.
 //!
 //! | variable | what it does |
 //! |---|---|
@@ -39,6 +40,7 @@ mod address;
 mod admin;
 mod background;
 mod binaries;
+mod chromedriver;
 mod container;
 mod daemon;
 mod database;
@@ -58,6 +60,7 @@ mod resp;
 mod settings;
 mod source;
 
+pub use chromedriver::{ChromeDriver, chromedriver};
 pub use database::Database;
 pub use own::OwnServer;
 pub use pgbouncer::PgBouncer;

@@ -13,6 +13,7 @@
 #[allow(dead_code, reason = "shared with tests of other things")]
 #[path = "../../../integration-tests/tests/common/authority.rs"]
 mod authority;
+mod browser;
 mod cli;
 mod commands;
 mod common;

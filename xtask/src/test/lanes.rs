@@ -25,7 +25,7 @@ const WAITING: &[(&str, &[&str])] = &[
             "calls::",
         ],
     ),
-    ("server", &["handlers::", "cli::", "http::limits::", "traces::"]),
+    ("server", &["handlers::", "cli::", "http::limits::", "traces::", "browser::"]),
     ("conformance", &["worker::"]),
 ];
 
@@ -87,7 +87,15 @@ const LONG: &[(&str, &[&str])] = &[
             "cluster_contract::every_case::upkeep_bounds",
         ],
     ),
-    ("server", &["http::flood::with_a_server::", "http::schemathesis::over_sqlite::"]),
+    (
+        "server",
+        &[
+            "browser::live::over_other_stores::",
+            "browser::pages::whole_matrix::",
+            "http::flood::with_a_server::",
+            "http::schemathesis::over_sqlite::",
+        ],
+    ),
 ];
 
 /// Harnesses that take the most time and that one-line changes seldom break: a run of what a change
@@ -155,12 +163,16 @@ impl<'p> Lanes<'p> {
             let waiting = modules(WAITING, program);
             // What one of them picks the other skips, by the same words.
             let left = extent.leaves_out(program);
-            let skips = waiting.iter().chain(&left).flat_map(|module| ["--skip", *module]);
+            let skipped = |modules: &[&'static str]| -> Vec<&'static str> {
+                modules.iter().flat_map(|module| ["--skip", *module]).collect()
+            };
+            let skips = [skipped(waiting), skipped(&left)].concat();
             let threads = if TWICE.contains(&program.name()) { 2 * cores } else { cores };
             lanes.busy.push(Part::new(program, "", threads, skips));
             if !waiting.is_empty() {
                 let threads = cores * WAITERS_PER_CORE;
-                lanes.waiting.push(Part::new(program, ", what waits", threads, waiting.to_vec()));
+                let picks = [waiting.to_vec(), skipped(&left)].concat();
+                lanes.waiting.push(Part::new(program, ", what waits", threads, picks));
             }
         }
         lanes
@@ -203,6 +215,16 @@ mod tests {
         let skips: Vec<String> = lanes.busy.iter().map(|part| part.args().join(" ")).collect();
         assert!(skips[0].contains("--skip search_hints::"), "{skips:?}");
         assert!(skips[1].contains("--skip sentinel::"), "{skips:?}");
+    }
+
+    #[test]
+    fn what_a_run_leaves_out_is_in_neither_lane() {
+        let programs = [program("--test server")];
+        let lanes = Lanes::of(&programs, Extent::Daily);
+        for part in lanes.busy.iter().chain(&lanes.waiting) {
+            let words = part.args().join(" ");
+            assert!(words.contains("--skip browser::pages::whole_matrix::"), "{words}");
+        }
     }
 
     #[test]

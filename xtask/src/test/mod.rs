@@ -28,7 +28,7 @@ use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::steps::{Steps, all};
 use crate::workspace::Workspace;
-use crate::{examples, schemathesis, servers};
+use crate::{axe, examples, schemathesis, servers};
 
 /// Tells tests that have a short and a long tier to run the long one.
 const LONG_TIER: &str = "QUEUEKIT_TEST_LONG";
@@ -107,6 +107,10 @@ impl Environment {
         if let Some(path) = schemathesis::provide(workspace, steps, options.complete)? {
             required.push_str(",schemathesis");
             variables.push(("PATH", path));
+        }
+        if let Some(script) = axe::provide(workspace, steps, options.complete)? {
+            required.push_str(",axe-core");
+            variables.push((axe::VARIABLE, script));
         }
         variables.push((servers::REQUIRE, required));
         if let Some(seed) = seed(steps).filter(|_| env::var_os(SEED).is_none()) {
