@@ -1,14 +1,20 @@
 //! Scripts, styles and pictures. They are in the program, and the same on every server of one
 //! version.
 
+use std::io::Write;
 use std::sync::LazyLock;
 
 use axum::Router;
 use axum::extract::Path;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY,
+};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
 use super::shared::Ui;
@@ -63,24 +69,52 @@ async fn file(Path(path): Path<String>, headers: HeaderMap) -> Response {
         Some((stated, name)) if is_version(stated) => (stated == version(), name),
         _ => (false, path.as_str()),
     };
-    let Some((name, bytes)) = FILES.iter().find(|(own, _)| *own == name) else {
+    let mut files = FILES.iter().enumerate();
+    let Some((at, (name, bytes))) = files.find(|(_, (own, _))| *own == name) else {
         return StatusCode::NOT_FOUND.into_response();
     };
-    let tag = format!("\"{}\"", version());
+    let zipped = ZIPPED.get(at).filter(|_| accepts_gzip(&headers)).cloned();
+    // The same file in another encoding has another tag.
+    let tag = format!("\"{}{}\"", version(), if zipped.is_some() { "-gzip" } else { "" });
     let is_known = headers.get(IF_NONE_MATCH).is_some_and(|sent| sent.as_bytes() == tag.as_bytes());
+    let is_zipped = zipped.is_some();
     let mut response = match is_known {
         true => StatusCode::NOT_MODIFIED.into_response(),
-        false => bytes.into_response(),
+        false => zipped.unwrap_or(Bytes::from_static(bytes)).into_response(),
     };
     // An address without the version has other contents after an update.
     let kept = if stated { "public, max-age=31536000, immutable" } else { "no-cache" };
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(kept));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind(name)));
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if is_zipped {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     if let Ok(tag) = HeaderValue::try_from(tag) {
         headers.insert(ETAG, tag);
     }
     response
+}
+
+/// All files as gzip, in the order of `FILES`: pages are not, since what others wrote beside a
+/// secret could be used to guess it by its length. None of these has a secret.
+static ZIPPED: LazyLock<Vec<Bytes>> = LazyLock::new(|| {
+    let zipped = |(_, bytes): &(&str, &[u8])| {
+        let mut to = GzEncoder::new(Vec::new(), Compression::best());
+        to.write_all(bytes).and_then(|()| to.finish()).map(Bytes::from)
+    };
+    // Memory does not fail; if it did, the files would be sent as they are.
+    FILES.iter().map(zipped).collect::<Result<_, _>>().unwrap_or_default()
+});
+
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|one| {
+        let (name, weight) = one.split_once(';').unwrap_or((one, ""));
+        let is_refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
+        name.trim().eq_ignore_ascii_case("gzip") && !is_refused
+    })
 }
 
 /// Whether it names a version, be it that of a page that was loaded before an update.
@@ -125,6 +159,17 @@ mod tests {
         let served = FILES.iter().map(|(name, _)| (*name).to_owned()).collect::<BTreeSet<_>>();
         assert_eq!(files, served);
         assert!(FILES.iter().all(|(name, _)| kind(name) != "application/octet-stream"));
+    }
+
+    #[test]
+    fn gzip_is_sent_to_those_that_accept_it() {
+        let accepts = |value: &'static str| {
+            let value = HeaderValue::from_static(value);
+            accepts_gzip(&HeaderMap::from_iter([(ACCEPT_ENCODING, value)]))
+        };
+        assert!(accepts("gzip") && accepts("br, GZIP;q=0.5") && accepts("deflate,gzip"));
+        assert!(!accepts("br") && !accepts("gzip;q=0") && !accepts("gzip; q=0.000"));
+        assert!(!accepts_gzip(&HeaderMap::new()));
     }
 
     #[test]

@@ -24,3 +24,26 @@ fn files_of_a_page_need_no_key_and_are_kept_for_good() {
         server.get(&format!("/ui/assets/{missing}")).send().expect(404);
     }
 }
+
+#[test]
+fn files_are_compressed_for_those_that_accept_it() {
+    let server = guarded();
+    for (name, least) in [("app.css", 3), ("live.js", 2), ("vendor/uplot-1.6.32.iife.min.js", 2)] {
+        let url = format!("/ui/assets/{name}");
+        let head = || server.ask("HEAD", &url);
+        let plain = head().send().expect(200);
+        assert!(plain.header("content-encoding").is_none());
+        assert_eq!(plain.header("vary"), Some("accept-encoding"));
+        let accepting = || head().header("accept-encoding", "br, gzip");
+        let zipped = accepting().send().expect(200);
+        assert_eq!(zipped.header("content-encoding"), Some("gzip"), "{name}");
+        assert_eq!(zipped.header("content-type"), plain.header("content-type"));
+        let length = |of: &crate::common::Reply| -> usize {
+            of.header("content-length").expect("a length").parse().unwrap()
+        };
+        assert!(length(&zipped) * least < length(&plain), "{name}: {}", length(&zipped));
+        let tag = zipped.header("etag").unwrap();
+        assert_ne!(Some(tag), plain.header("etag"));
+        accepting().header("if-none-match", tag).send().expect(304);
+    }
+}
