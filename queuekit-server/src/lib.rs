@@ -31,6 +31,7 @@ mod listen;
 mod loopback;
 mod monitor;
 mod peer_network;
+mod production;
 mod server_connector;
 mod tls_client;
 mod ui;

@@ -18,8 +18,8 @@ use super::exit::Exit;
 use super::format::{span, survived};
 use super::migrate;
 use super::output::with_causes;
-use super::production::Checklist;
 use crate::config::{StoreAddress, file_permissions};
+use crate::production::Checklist;
 
 /// A lower health score of a queue is worth a warning.
 const HEALTH_WANTED: u8 = 80;
@@ -86,6 +86,7 @@ struct Found {
 impl Doctor {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
         let address = context.address();
+        let url = address.to_open().unwrap_or_default();
         let mut report = Report {
             version: env!("CARGO_PKG_VERSION"),
             store: address.to_string(),
@@ -96,7 +97,7 @@ impl Doctor {
                 let examined = report.examine(&**client.backend()).await;
                 if self.production {
                     let store = Some(&**client.backend());
-                    report.production = Some(Checklist::look(&context, store).await);
+                    report.production = Some(Checklist::look(&context.sources, url, store).await);
                 }
                 let closed = client.close().await;
                 if let Err(error) = examined.and(closed) {
@@ -116,7 +117,7 @@ impl Doctor {
         }
         // Most items need no store, so they are checked even if it does not open.
         if self.production && report.production.is_none() {
-            report.production = Some(Checklist::look(&context, None).await);
+            report.production = Some(Checklist::look(&context.sources, url, None).await);
         }
         report.healthy = report.is_healthy();
         context.output.answer(&report, &report)?;

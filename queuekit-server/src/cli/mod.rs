@@ -26,7 +26,6 @@ mod migrate;
 mod one_of_flag;
 mod output;
 mod payload;
-mod production;
 mod queue;
 #[cfg(test)]
 mod reference;

@@ -4,8 +4,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::store::capability::{Durability, Severity};
 
+use crate::production::listed;
 use crate::ui::failure::Failure;
-use crate::ui::view::{Doctor, Finding, Mark, Page};
+use crate::ui::view::{Doctor, Finding, Mark, Page, Wanted};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 
@@ -45,6 +46,7 @@ pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
         is_healthy: findings.iter().all(|found| found.mark.shape != "error"),
         facts,
         findings,
+        checklist: listed().map(|(name, what, setting)| Wanted::of(name, what, setting)).collect(),
         cli: "queuekit doctor --production".to_owned(),
     };
     viewer.show(&page).await

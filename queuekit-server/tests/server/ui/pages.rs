@@ -132,3 +132,13 @@ fn pages_count_towards_the_rate_of_the_key() {
     let refused = (0..12).map(|_| browser.get("/ui/about").status).filter(|status| *status == 429);
     assert!(refused.count() > 0);
 }
+
+#[test]
+fn doctor_lists_what_is_wanted_in_production() {
+    let server = guarded();
+    let page = Browser::of(&server, "admin").get("/ui/doctor").expect(200).text;
+    for shown in ["store-tls", "queuekit doctor --production", "--keep-dead 30d\" hidden>Copy"] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    assert!(!page.contains('`'), "code is marked as code");
+}

@@ -1,4 +1,5 @@
-//! `queuekit doctor --production`: checks an installation against the production checklist.
+//! The production checklist: `queuekit doctor --production` checks an installation against it, and
+//! the dashboard lists it.
 
 mod checklist;
 mod checks;
@@ -9,13 +10,22 @@ use std::fmt;
 use queuekit::store::{Backend, BackendExt};
 use serde::Serialize;
 
-use super::context::Context;
 use checklist::ITEMS;
 use item::{Item, Seen, State};
 
+use crate::config::Sources;
+
+/// An item for a page: its name, what is wanted, and where it is set.
+pub(crate) type Listed = (&'static str, &'static str, &'static str);
+
+/// The list without looking at anything.
+pub(crate) fn listed() -> impl Iterator<Item = Listed> {
+    ITEMS.iter().map(|item| (item.name, item.what, item.setting))
+}
+
 /// Every item of the list, with its state.
 #[derive(Serialize)]
-pub(super) struct Checklist {
+pub(crate) struct Checklist {
     items: Vec<Looked>,
 }
 
@@ -30,10 +40,9 @@ struct Looked {
 
 impl Checklist {
     /// Checks each item. If the store does not answer, its items are `NotChecked`.
-    pub(super) async fn look(context: &Context, store: Option<&dyn Backend>) -> Self {
+    pub(crate) async fn look(sources: &Sources, url: &str, store: Option<&dyn Backend>) -> Self {
         let inspect = store.and_then(|store| store.capabilities().inspect);
-        let address = context.address();
-        let mut seen = Seen::of(&context.sources, address.to_open().unwrap_or_default());
+        let mut seen = Seen::of(sources, url);
         if let Some(inspect) = inspect {
             seen.durability = inspect.durability().await.ok();
             seen.facts = inspect.facts().await.unwrap_or_default();
@@ -74,7 +83,7 @@ mod tests {
 
     #[test]
     fn docs_hardening_has_the_lines_of_the_list_and_no_others() {
-        let docs = include_str!("../../../../docs/hardening.md");
+        let docs = include_str!("../../../docs/hardening.md");
         let lines: Vec<&str> = docs.lines().filter(|line| line.starts_with("| `")).collect();
         let wanted: Vec<String> = ITEMS
             .iter()
