@@ -1,6 +1,7 @@
 //! Emitting events.
 
 pub(super) mod log;
+pub(super) mod newest;
 
 use axum::Json as Answer;
 use axum::extract::State;

@@ -46,6 +46,7 @@ use utoipa_axum::routes;
 use unknown_params::KnownParams;
 
 pub(crate) use app::App;
+pub(crate) use events::newest::newest_events;
 pub(crate) use figures::Figures;
 pub(crate) use metrics::observe;
 

@@ -1,28 +1,23 @@
-//! `/ui/events`: the event log and its consumers.
+//! `/ui/events`: the consumers, and the log with its newest events first.
 
 use std::collections::HashMap;
 
 use axum::extract::Query;
 use axum::response::Response;
-use queuekit::events::Event;
+use queuekit::events::{Event, EventPattern};
 use queuekit::queues::Queue;
 use queuekit::{Status, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::job_row::brief;
 use super::queue_rows::{queues_of, store_time};
 use super::text::query;
+use crate::api::newest_events;
 use crate::ui::failure::Failure;
-use crate::ui::view::{ConsumerRow, Count, EventRow, Events, Mark, Ms, Page, When};
+use crate::ui::view::{ConsumerRow, Count, EventLog, EventRow, Events, Mark, Ms, Page, When};
 use crate::ui::viewer::Viewer;
-use crate::wire::{
-    ConsumerStatsBody, EventsBody, RetentionBody, SubscriptionBody, SubscriptionsBody, Time,
-};
+use crate::wire::{ConsumerStatsBody, RetentionBody, SubscriptionBody, SubscriptionsBody};
 
-/// Events of a page.
-const ROWS: usize = 100;
-/// How far back the page looks if nothing else is asked for: the log is in the order of time.
-const BACK: std::time::Duration = std::time::Duration::from_secs(3600);
 /// A consumer lags if this number of deliveries wait.
 const LAG: u64 = 100;
 /// A consumer fails if this share of its last deliveries did, in percent.
@@ -32,18 +27,8 @@ const FAILING: u8 = 10;
 #[serde(default)]
 pub(super) struct Asked {
     types: String,
-    cursor: Option<String>,
-}
-
-#[derive(Serialize)]
-struct ToApi<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    r#type: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    from: Option<Time>,
-    limit: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cursor: Option<&'a str>,
+    /// The place in the log up to which events are shown.
+    up_to: Option<u64>,
 }
 
 pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Response, Failure> {
@@ -59,34 +44,45 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
         consumer(&one, base)
     });
     let consumers = consumers.collect();
-    let types = Some(asked.types.trim()).filter(|types| !types.is_empty());
-    let to_api = ToApi {
-        r#type: types,
-        from: asked.cursor.is_none().then(|| Time(at.minus(BACK))),
-        limit: ROWS,
-        cursor: asked.cursor.as_deref(),
-    };
-    let log = match viewer.find("/v1/events", &to_api).await {
-        Ok(answer) => answer.read()?,
-        // The key is not for events, or the store has none.
-        Err(failure) if failure.is_lack() => EventsBody { events: Vec::new(), cursor: None },
-        Err(failure) => return Err(failure),
-    };
-    let log: EventsBody<Event> = log;
-    let older = log
-        .cursor
-        .as_ref()
-        .map(|cursor| format!("{base}/ui/events?types={}&cursor={cursor}", query(&asked.types)));
-    let events = log.events.iter().map(|event| row(&viewer, event, at)).collect();
+    let log = log(&viewer, &asked, at).await?;
     let page = Events {
         shell: viewer.shell(Page::Events, "Events and consumers", &now),
         consumers,
-        types: asked.types.clone(),
-        events,
-        older,
+        types: asked.types,
+        log,
         retention: retention(&viewer).await?,
     };
     viewer.show(&page).await
+}
+
+/// The newest events, or why there are none.
+async fn log(viewer: &Viewer, asked: &Asked, now: Timestamp) -> Result<EventLog, Failure> {
+    let (types, base) = (asked.types.trim(), viewer.base());
+    let newest = asked.up_to.map(|_| format!("{base}/ui/events?types={}", query(types)));
+    let mut log = EventLog { newest, ..EventLog::default() };
+    let pattern = Some(types).filter(|types| !types.is_empty()).map(str::parse::<EventPattern>);
+    let pattern = match pattern.transpose() {
+        Ok(pattern) => pattern,
+        Err(error) => {
+            log.error = Some(error.to_string());
+            return Ok(log);
+        }
+    };
+    viewer.count_call();
+    let (app, caller) = (viewer.app(), viewer.caller());
+    let found = match newest_events(app, caller, pattern, asked.up_to).await {
+        Ok(found) => found,
+        Err(problem) => {
+            let failure = Failure::from(problem);
+            // The key is not for events, or the store has none.
+            return if failure.is_lack() { Ok(log) } else { Err(failure) };
+        }
+    };
+    log.rows = found.events.iter().map(|event| row(viewer, event, now)).collect();
+    let types = query(types);
+    log.older = found.older.map(|up_to| format!("{base}/ui/events?types={types}&up_to={up_to}"));
+    log.is_cut = found.is_cut;
+    Ok(log)
 }
 
 fn figures(queue: &Queue) -> ConsumerStatsBody {

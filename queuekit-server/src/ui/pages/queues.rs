@@ -59,6 +59,7 @@ pub(in crate::ui) async fn show(viewer: Viewer) -> Result<Response, Failure> {
     let page = Queues {
         shell: viewer.shell(Page::Queues, "Queues", &now),
         search: asked.q.clone(),
+        order: current,
         orders: orders.into(),
         table,
         pager,

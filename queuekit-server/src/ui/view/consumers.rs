@@ -12,11 +12,23 @@ pub(crate) struct Events {
     pub(crate) consumers: Vec<ConsumerRow>,
     /// Only events of this type or prefix; empty for all.
     pub(crate) types: String,
-    /// The latest events, the latest first.
-    pub(crate) events: Vec<EventRow>,
-    pub(crate) older: Option<String>,
+    pub(crate) log: EventLog,
     /// How long events are kept, in words.
     pub(crate) retention: String,
+}
+
+/// A part of the log of events.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EventLog {
+    /// The newest first.
+    pub(crate) rows: Vec<EventRow>,
+    /// Why the types are no pattern.
+    pub(crate) error: Option<String>,
+    /// Addresses with the prefix.
+    pub(crate) newest: Option<String>,
+    pub(crate) older: Option<String>,
+    /// Whether older events were not looked for, since they are too many.
+    pub(crate) is_cut: bool,
 }
 
 /// A consumer.

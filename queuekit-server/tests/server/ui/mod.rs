@@ -3,6 +3,7 @@
 
 mod assets;
 mod browser;
+mod events;
 mod forms;
 mod jobs;
 mod live;

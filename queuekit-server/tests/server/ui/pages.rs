@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Browser;
-use crate::common::{Reply, Server, by, guarded, guarded_with, on_every_store};
+use crate::common::{Reply, Server, Store, by, guarded, guarded_with, on_every_store};
 
 /// Pages that exist without jobs.
 const PAGES: [&str; 4] = ["/ui", "/ui/queues", "/ui/workers", "/ui/about"];
@@ -123,6 +123,24 @@ fn pages_show_what_the_api_tells(server: &mut Server) {
 }
 
 on_every_store!(pages_show_what_the_api_tells);
+
+#[test]
+fn queues_are_found_by_a_part_of_their_name() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    for queue in ["acme.mail", "zebra"] {
+        server.ask("POST", "/v1/jobs").json(&json!({"kind": "t", "queue": queue})).expect(201);
+    }
+    let browser = Browser::new(&server);
+    let form = browser.get("/ui/queues?order=dead").expect(200).text;
+    // What a browser sends is what the form has.
+    let (_, form) = form.split_once("<form class=\"query\"").expect("a form");
+    let (form, _) = form.split_once("</form>").unwrap();
+    let fields: Vec<&str> =
+        form.split("name=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert_eq!(fields, ["order", "q"]);
+    let page = browser.get("/ui/queues?order=dead&q=EBR").expect(200).text;
+    assert!(page.contains("zebra") && !page.contains("acme.mail"), "{page}");
+}
 
 #[test]
 fn pages_count_towards_the_rate_of_the_key() {
