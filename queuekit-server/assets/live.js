@@ -42,23 +42,33 @@ function announce(before) {
   if (added.length) document.getElementById("announce").textContent = added.join(". ");
 }
 
+const isAway = () => Boolean(document.querySelector("#away .notice"));
+
+/** A page that could not be shown is asked for again when the store is back. */
+function heal(wasAway) {
+  if (wasAway && !isAway() && document.querySelector("[data-heals]")) location.reload();
+}
+
 const attention = () =>
   [...document.querySelectorAll("#attention li p:first-child a")].map((it) => it.textContent);
 
 function open(ready) {
   const { base, path } = body.dataset;
   const parts = [...document.querySelectorAll("[data-live][id]")].map((it) => it.id);
-  const stream = new EventSource(`${base}/ui/live?page=${encodeURIComponent(path)}`);
+  const since = document.getElementById("newer")?.dataset.since;
+  const from = since === undefined ? "" : `&since=${since}`;
+  const stream = new EventSource(`${base}/ui/live?page=${encodeURIComponent(path)}${from}`);
   state.stream = stream;
   for (const id of parts) {
     stream.addEventListener(id, (event) => {
       const old = document.getElementById(id);
       if (!old) return;
-      const before = attention();
+      const [before, wasAway] = [attention(), isAway()];
       morph(old, event.data);
       const part = document.getElementById(id);
       if (part) ready(part.parentElement ?? part);
       if (id === "attention") announce(before);
+      if (id === "away") heal(wasAway);
       fresh();
     });
   }
@@ -91,6 +101,7 @@ export function goLive(ready) {
     if (!document.hidden) open(ready);
   });
   addEventListener("pagehide", close);
+  for (const it of document.querySelectorAll("[data-heals]")) it.hidden = false;
   show("Live");
   if (!document.hidden) open(ready);
 }

@@ -1,5 +1,7 @@
 //! Calls of the API's routes in this process, for the key of the viewer.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{Method, Request, StatusCode};
@@ -10,6 +12,9 @@ use tower::ServiceExt;
 
 use super::failure::Failure;
 use super::viewer::Viewer;
+
+/// How long a page waits for a store that is known to be away.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A successful answer of a route, with its memory.
 pub(super) struct Answer {
@@ -24,7 +29,15 @@ impl Viewer {
     /// # Errors
     /// What the route refuses, or what the store fails at.
     pub(super) async fn get(&self, path: &str) -> Result<Answer, Failure> {
-        self.send(Method::GET, path, Body::empty()).await
+        // A store that is away may be waited for much longer than a reader waits.
+        let away = async {
+            tokio::time::sleep(PATIENCE).await;
+            self.ui.0.board.outage().await
+        };
+        tokio::select! {
+            answer = self.send(Method::GET, path, Body::empty()) => answer,
+            outage = away => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, outage.detail)),
+        }
     }
 
     /// The same with a query.

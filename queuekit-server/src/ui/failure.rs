@@ -40,6 +40,11 @@ impl Failure {
         matches!(self.status, StatusCode::NOT_IMPLEMENTED | StatusCode::FORBIDDEN)
     }
 
+    /// Whether the store or the server is busy or away, so that a part of a page is not known now.
+    pub(super) fn is_away(&self) -> bool {
+        self.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+
     /// As plain text, for a request without a session.
     pub(super) fn plain(self) -> Response {
         (self.status, self.detail + "\n").into_response()

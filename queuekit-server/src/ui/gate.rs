@@ -12,6 +12,7 @@ use url::form_urlencoded;
 
 use super::failure::Failure;
 use super::form::Form;
+use super::pages::problem::Asked;
 use super::redirect::redirect;
 use super::shared::Ui;
 use super::viewer::Viewer;
@@ -60,13 +61,17 @@ async fn guarded(ui: Ui, kind: RouteKind, request: Request, next: Next) -> Respo
             return ui.0.middleware.finish(&entry, None, answer);
         }
     };
+    let sort = match kind {
+        RouteKind::Waiting => None,
+        _ => Some(if reads(&parts.method) { Asked::Page } else { Asked::Form }),
+    };
     let request = Request::from_parts(parts, body);
     let answer = run(&viewer, kind, request, next).await;
     let answer = match answer {
         Ok(answer) => answer,
         Err(failure) => failure.into_response(),
     };
-    let answer = with_page(&viewer, kind, answer).await;
+    let answer = with_page(&viewer, sort, answer).await;
     ui.0.middleware.finish(&entry, Some(viewer.caller()), answer)
 }
 
@@ -95,19 +100,18 @@ async fn run(
     Ok(viewer.ui.0.middleware.run(caller, kind, request, next).await?)
 }
 
-/// Shows why a page is not shown.
+/// Shows why a page is not shown. A stream gets it as plain text.
 fn with_page<'a>(
     viewer: &'a Viewer,
-    kind: RouteKind,
+    asked: Option<Asked>,
     mut answer: Response,
 ) -> Pin<Box<dyn Future<Output = Response> + Send + 'a>> {
     Box::pin(async move {
         let Some(failure) = answer.extensions_mut().remove::<Failure>() else { return answer };
         // A key that has done all it may does not get a page for each further request.
-        if kind == RouteKind::Waiting || failure.status == StatusCode::TOO_MANY_REQUESTS {
-            return failure.plain();
-        }
-        match pages::problem::show(viewer, &failure).await {
+        let has_room = failure.status != StatusCode::TOO_MANY_REQUESTS;
+        let Some(asked) = asked.filter(|_| has_room) else { return failure.plain() };
+        match pages::problem::show(viewer, asked, &failure).await {
             Ok(mut page) => {
                 *page.status_mut() = failure.status;
                 page

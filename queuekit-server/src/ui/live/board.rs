@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use queuekit::Timestamp;
+use queuekit::{JobId, Timestamp};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::extras::Extras;
+use super::watched::{Watched, Watching};
 use crate::api::{App, Figures};
 use crate::web::Problem;
 
@@ -26,6 +27,7 @@ struct Shared {
     app: App,
     latest: watch::Sender<Option<(Instant, Arc<Snapshot>)>>,
     seen: Mutex<Seen>,
+    watched: Arc<Watched>,
 }
 
 #[derive(Default)]
@@ -56,12 +58,29 @@ pub(in crate::ui) struct Outage {
 
 impl Board {
     pub(in crate::ui) fn new(app: App) -> Self {
-        Self(Arc::new(Shared { app, latest: watch::Sender::new(None), seen: Mutex::default() }))
+        let (latest, seen) = (watch::Sender::new(None), Mutex::default());
+        Self(Arc::new(Shared { app, latest, seen, watched: Arc::default() }))
+    }
+
+    /// Has a job read too, as long as its page is open.
+    pub(super) fn watch(&self, job: JobId) -> Watching {
+        self.0.watched.watch(job)
     }
 
     /// A reading of the last seconds.
     pub(in crate::ui) async fn now(&self) -> Arc<Snapshot> {
         self.next(|(at, _)| at.elapsed() < FRESH).await
+    }
+
+    /// Completes when the store is known to be away.
+    pub(in crate::ui) async fn outage(&self) -> Outage {
+        let mut now = self.now().await;
+        loop {
+            if let Some(outage) = &now.outage {
+                return outage.clone();
+            }
+            now = self.after(Some(&now)).await;
+        }
     }
 
     /// The next reading after this one.
@@ -108,14 +127,14 @@ impl Shared {
     }
 
     /// Reads the next figures after these, which are kept for all routes, and one of the other
-    /// things.
+    /// things: each second one is a job whose page is open, if there are any.
     async fn read(&self, before: Option<Arc<Snapshot>>, seen: Option<&Arc<Figures>>) -> Snapshot {
         let now = self.app.now();
         let figures = self.app.figures_after(seen).await;
         let mut extras = before.as_ref().map(|last| last.extras.clone()).unwrap_or_default();
         match figures {
             Ok(figures) => {
-                extras.read_next(&self.app, &figures).await;
+                self.read_one(&mut extras, &figures).await;
                 Snapshot { figures: Some(figures), read_at: self.app.now(), outage: None, extras }
             }
             Err(error) => {
@@ -130,6 +149,23 @@ impl Shared {
                     extras,
                 }
             }
+        }
+    }
+}
+
+impl Shared {
+    /// If it cannot be read, what is known stays: the figures tell of an outage.
+    async fn read_one(&self, extras: &mut Extras, figures: &Figures) {
+        let read = match extras.is_job_next() {
+            true => self.watched.read_next(&self.app, figures).await,
+            false => Ok(false),
+        };
+        let read = match read {
+            Ok(false) => extras.read_next(&self.app, figures).await,
+            read => read.map(drop),
+        };
+        if let Err(error) = read {
+            tracing::debug!(%error, "a part of a page could not be read");
         }
     }
 }
@@ -158,24 +194,29 @@ mod tests {
     use queuekit::store::Backend;
     use queuekit::{Client, JobDraft};
 
+    use super::super::WatchedJob;
     use super::*;
     use crate::api::test_app::{app_of, client_counting};
 
-    async fn counted() -> (Arc<Board>, Arc<AtomicUsize>) {
+    async fn counted(jobs: usize) -> (Arc<Board>, Vec<JobId>, Arc<AtomicUsize>) {
         let store: Arc<dyn Backend> = Arc::new(MemoryStore::new());
         let (client, calls) = client_counting(&store);
-        client.enqueue(JobDraft::new("t", "1")).await.unwrap();
+        let drafts = (0..jobs.max(1)).map(|_| JobDraft::new("t", "1"));
+        let ids = client.enqueue_all(drafts).await.unwrap().ids().unwrap();
         calls.store(0, Ordering::SeqCst);
-        (Arc::new(Board::new(app_of(client))), calls)
+        (Arc::new(Board::new(app_of(client))), ids, calls)
     }
 
-    /// The calls of the store in this many seconds with this many viewers.
-    async fn calls_in(seconds: u32, viewers: usize) -> usize {
-        let (board, calls) = counted().await;
+    /// The calls of the store in this many seconds with this many viewers, each of whom has the
+    /// page of one of these jobs open.
+    async fn calls_in(seconds: u32, viewers: usize, jobs: usize) -> usize {
+        let (board, ids, calls) = counted(jobs).await;
         let looks = Arc::new(AtomicBool::new(true));
-        for _ in 0..viewers {
+        for viewer in 0..viewers {
             let (board, looks) = (Arc::clone(&board), Arc::clone(&looks));
+            let job = ids.get(viewer % jobs.max(1)).copied().filter(|_| jobs > 0);
             tokio::spawn(async move {
+                let _watching = job.map(|job| board.watch(job));
                 let mut seen = None;
                 while looks.load(Ordering::SeqCst) {
                     seen = Some(board.after(seen.as_ref()).await);
@@ -198,12 +239,40 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn s6_any_number_of_viewers_costs_three_calls_a_second_and_none_costs_none() {
         const SECONDS: u32 = 60;
-        assert_eq!(calls_in(SECONDS, 0).await, 0);
-        let one = calls_in(SECONDS, 1).await;
+        assert_eq!(calls_in(SECONDS, 0, 0).await, 0);
         let most = 3 * SECONDS as usize;
-        assert!((most / 3..=most).contains(&one), "{one}");
-        let fifty = calls_in(SECONDS, 50).await;
-        assert!((most / 3..=most).contains(&fifty), "{fifty}");
+        for (viewers, jobs) in [(1, 0), (50, 0), (1, 1), (50, 1), (50, 50)] {
+            let calls = calls_in(SECONDS, viewers, jobs).await;
+            assert!((most / 3..=most).contains(&calls), "{viewers}, {jobs}: {calls}");
+        }
+    }
+
+    /// Guard: a job waits for its turn among those whose pages are open, and for nothing else.
+    #[tokio::test(start_paused = true)]
+    async fn jobs_whose_pages_are_open_are_read_in_turns_and_others_are_not() {
+        let (board, ids, calls) = counted(3).await;
+        let watching: Vec<Watching> = ids.iter().take(2).map(|id| board.watch(*id)).collect();
+        let mut seen = None;
+        let mut last: Vec<Option<Arc<WatchedJob>>> = vec![None; 2];
+        for _ in 0..5 {
+            // Each second reading has a job.
+            for _ in 0..5 {
+                seen = Some(board.after(seen.as_ref()).await);
+            }
+            let now: Vec<_> = watching.iter().map(Watching::latest).collect();
+            for (now, last) in now.iter().zip(&last) {
+                let now = now.as_ref().expect("it was read");
+                assert!(last.as_ref().is_none_or(|last| !Arc::ptr_eq(now, last)), "it is read");
+            }
+            last = now;
+        }
+        let why = watching[0].latest().unwrap().why.as_ref().unwrap().to_string();
+        assert!(why.contains("no live worker"), "{why}");
+        drop((watching, last));
+        let figures = seen.unwrap().figures.clone().unwrap();
+        let before = calls.load(Ordering::SeqCst);
+        assert!(!board.0.watched.read_next(&board.0.app, &figures).await.unwrap());
+        assert_eq!(calls.load(Ordering::SeqCst), before, "nobody looks at them any more");
     }
 
     /// Guard: a pause of the board after that of the figures would make it two seconds.

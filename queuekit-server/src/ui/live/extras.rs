@@ -11,6 +11,7 @@ use queuekit::schedules::ScheduleName;
 use queuekit::store::capability::ScheduleQuery;
 use queuekit::{QueueName, Timestamp};
 
+use super::runs::RunsTrend;
 use super::trend::Trend;
 use crate::api::{App, Figures};
 
@@ -25,6 +26,8 @@ const SCHEDULES: usize = 100;
 #[derive(Clone, Default)]
 pub(in crate::ui) struct Extras {
     turn: u8,
+    /// Whether a part was read last, and not a job.
+    was_part: bool,
     /// The latest error groups.
     pub(in crate::ui) groups: Arc<[ErrorGroup]>,
     /// Schedules whose time has come, with that time, and when they were read by the store's clock.
@@ -32,23 +35,31 @@ pub(in crate::ui) struct Extras {
     pub(in crate::ui) due_as_of: Timestamp,
     pub(in crate::ui) consumers: Arc<[Subscription]>,
     pub(in crate::ui) trend: Trend,
+    pub(in crate::ui) runs: RunsTrend,
 }
 
 impl Extras {
-    /// Reads the next part. If that fails, the part stays as it is: the figures tell of an outage.
-    pub(super) async fn read_next(&mut self, app: &App, figures: &Figures) {
+    /// Whether it is the turn of a job whose page is open.
+    pub(super) fn is_job_next(&mut self) -> bool {
+        self.was_part = !self.was_part;
+        !self.was_part
+    }
+
+    /// Reads the next part. If that fails, the part stays as it is.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn read_next(&mut self, app: &App, figures: &Figures) -> queuekit::Result<()> {
         let turn = self.turn;
         self.turn = (turn + 1) % 6;
         let now = figures.queues.first().map(|queue| queue.as_of);
-        let read = match (turn, now) {
+        match (turn, now) {
             (0, _) => self.read_groups(app, figures).await,
             (2, _) => self.read_due(app).await,
             (4, _) => self.read_consumers(app).await,
-            (_, Some(now)) if self.trend.is_behind(now) => self.trend.read_next(app, now).await,
+            (5, Some(now)) => self.runs.read_next(app, now).await,
+            (_, Some(now)) => self.trend.read_next(app, now).await,
             _ => Ok(()),
-        };
-        if let Err(error) = read {
-            tracing::debug!(%error, "a part of the overview could not be read");
         }
     }
 

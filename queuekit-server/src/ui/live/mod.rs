@@ -4,7 +4,9 @@
 mod board;
 mod extras;
 mod fragments;
+mod runs;
 mod trend;
+mod watched;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -21,12 +23,15 @@ use serde::Deserialize;
 use super::failure::Failure;
 use super::shared::Ui;
 use super::viewer::Viewer;
+use watched::Watching;
+
 use crate::web::Scope;
 use crate::web::fair_share::SharePermit;
 use crate::web::memory_budget::RequestBudget;
 use crate::wire::Time;
 
 pub(super) use board::{Board, Snapshot};
+pub(super) use watched::WatchedJob;
 
 /// The most bytes of the parts of a page. A part beyond it is left as it is.
 const BYTES: usize = 4 * 1024 * 1024;
@@ -39,6 +44,8 @@ pub(super) fn router() -> Router<Ui> {
 struct Asked {
     /// The page and its query, without the base path.
     page: String,
+    /// How many jobs there had been when a list was loaded, if the stream was open before.
+    since: Option<u64>,
 }
 
 /// Streams the parts of a page that change: the name of an event is the id of an element, and its
@@ -50,6 +57,8 @@ async fn stream(
     viewer.caller().need(Scope::Read)?;
     let place = viewer.app().watch(viewer.caller())?;
     let watch = Watch {
+        job: fragments::job_of(&asked.page).map(|job| viewer.ui.0.board.watch(job)),
+        newer: NewerSince { total: asked.since, has_looked: false },
         page: asked.page,
         told: HashMap::new(),
         seen: None,
@@ -64,10 +73,22 @@ async fn stream(
     Ok(Sse::new(batches.flatten()).keep_alive(KeepAlive::default()))
 }
 
+/// Since when jobs are newer than a list.
+#[derive(Default)]
+struct NewerSince {
+    /// How many jobs there had been then.
+    total: Option<u64>,
+    /// The first reading may be older than the list.
+    has_looked: bool,
+}
+
 /// One viewer of a page.
 struct Watch {
     viewer: Viewer,
     page: String,
+    /// The job of the page.
+    job: Option<Watching>,
+    newer: NewerSince,
     /// Hashes of the parts as they were last sent.
     told: HashMap<&'static str, u64>,
     /// What was last looked at.
@@ -95,7 +116,11 @@ impl Watch {
         let read_at = Time(snapshot.read_at);
         let mut events = vec![Event::default().event("as-of").data(format!("{read_at:.3}"))];
         let mut bytes = 0;
-        for (id, html) in fragments::of(&viewer, &self.page, &snapshot) {
+        let job = self.job.as_ref().and_then(Watching::latest);
+        let mut parts = fragments::of(&viewer, &self.page, &snapshot);
+        parts.extend(job.iter().flat_map(|job| fragments::of_job(&viewer, job)));
+        parts.extend(fragments::newer(&viewer, &self.page, &snapshot, &mut self.newer));
+        for (id, html) in parts {
             let mut hasher = DefaultHasher::new();
             html.hash(&mut hasher);
             let hash = hasher.finish();

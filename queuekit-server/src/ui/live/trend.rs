@@ -1,9 +1,9 @@
-//! How many jobs each queue has completed in each minute of the last hour, read bit by bit.
+//! What each queue has done in each minute of the last hour, read bit by bit.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use queuekit::history::{HistoryPlace, HistoryQuery, Resolution};
+use queuekit::history::{HistoryPlace, HistoryQuery, Resolution, TotalsRow};
 use queuekit::jobs::PageSize;
 use queuekit::{QueueName, Timestamp};
 
@@ -14,44 +14,60 @@ const MINUTES: usize = 60;
 /// The most queues that are remembered; others have no line.
 const QUEUES: usize = 2000;
 
-/// Totals of completed jobs, by minute.
+/// Totals by queue and minute.
 #[derive(Clone, Default)]
 pub(in crate::ui) struct Trend {
-    queues: Arc<HashMap<QueueName, VecDeque<(Timestamp, u64)>>>,
+    queues: Arc<HashMap<QueueName, VecDeque<TotalsRow>>>,
     /// The last row that was read.
     last: Option<HistoryPlace>,
+    /// The minute in which there was no further row to read.
+    whole_at: Option<Timestamp>,
 }
 
 impl Trend {
-    /// Whether there may be rows that were not read yet.
-    pub(super) fn is_behind(&self, now: Timestamp) -> bool {
-        let current = Resolution::Minute.start_of(now);
-        self.last.as_ref().is_none_or(|last| last.at < current)
-    }
-
-    /// Reads the next page of rows. One call of the store.
+    /// Reads the next page of rows, if there may be any that were not read yet. One call of the
+    /// store.
+    ///
+    /// # Errors
+    /// Those of the store.
     pub(super) async fn read_next(&mut self, app: &App, now: Timestamp) -> queuekit::Result<()> {
         let Some(history) = app.store().capabilities().history else { return Ok(()) };
+        let current = Resolution::Minute.start_of(now);
+        let has_current = self.last.as_ref().is_some_and(|last| last.at >= current);
+        if has_current && self.whole_at == Some(current) {
+            return Ok(());
+        }
         let from = now.minus(Resolution::Minute.length() * (MINUTES as u32 + 1));
         let mut query = HistoryQuery::new(Resolution::Minute, from, now).limit(PageSize::MAX);
         query.after = self.last.clone().filter(|last| last.at >= from);
         let rows = history.list_totals(&query).await?;
+        let is_whole = rows.len() < PageSize::MAX.get();
+        self.whole_at = is_whole.then_some(current).or(self.whole_at);
         let queues = Arc::make_mut(&mut self.queues);
-        for row in &rows {
+        for row in rows {
+            self.last = Some(row.place());
             if queues.len() >= QUEUES && !queues.contains_key(&row.queue) {
                 continue;
             }
             let minutes = queues.entry(row.queue.clone()).or_default();
-            minutes.push_back((row.at, row.totals.completed));
-            while minutes.front().is_some_and(|(at, _)| *at < from) {
+            minutes.push_back(row);
+            while minutes.front().is_some_and(|row| row.at < from) {
                 minutes.pop_front();
             }
         }
-        if let Some(last) = rows.last() {
-            self.last = Some(last.place());
-        }
-        queues.retain(|_, minutes| minutes.back().is_some_and(|(at, _)| *at >= from));
+        queues.retain(|_, minutes| minutes.back().is_some_and(|row| row.at >= from));
         Ok(())
+    }
+
+    /// Whether all rows are here but those of the last two minutes, which may still be written.
+    pub(in crate::ui) fn is_whole(&self, now: Timestamp) -> bool {
+        let late = now.minus(Resolution::Minute.length() * 2);
+        self.queues.len() < QUEUES && self.whole_at.is_some_and(|at| at >= late)
+    }
+
+    /// The rows of a queue, oldest first.
+    pub(in crate::ui) fn rows(&self, queue: &QueueName) -> Vec<TotalsRow> {
+        self.queues.get(queue).into_iter().flatten().cloned().collect()
     }
 
     /// The jobs that a queue has completed in each minute of the hour before, oldest first.
@@ -60,14 +76,52 @@ impl Trend {
         let Some(minutes) = self.queues.get(queue) else { return values };
         let length = Resolution::Minute.length();
         let begin = Resolution::Minute.start_of(now).minus(length * MINUTES as u32);
-        for (before, (at, total)) in minutes.iter().zip(minutes.iter().skip(1)) {
-            let minute = at.since(begin).as_secs() / length.as_secs();
-            let place = usize::try_from(minute).ok().filter(|_| *at >= begin);
+        for (before, row) in minutes.iter().zip(minutes.iter().skip(1)) {
+            let minute = row.at.since(begin).as_secs() / length.as_secs();
+            let place = usize::try_from(minute).ok().filter(|_| row.at >= begin);
             if let Some(value) = place.and_then(|place| values.get_mut(place)) {
-                // A smaller total is one of a new queue of that name.
-                *value += total.checked_sub(before.1).unwrap_or(*total);
+                *value += row.totals.since(&before.totals).completed;
             }
         }
         values
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use queuekit::memory::MemoryStore;
+    use queuekit::store::{Backend, Clock, ManualClock};
+    use queuekit::{Client, JobDraft};
+
+    use super::*;
+    use crate::api::test_app::app_of;
+
+    /// Guard: a chart of a part of the rows would be wrong.
+    #[tokio::test]
+    async fn a_trend_is_whole_once_all_rows_of_the_hour_were_read() {
+        const QUEUES: usize = 700;
+        let clock = ManualClock::default();
+        let store = MemoryStore::with_clock(clock.clone());
+        let client = Client::new(store.clone());
+        for _ in 0..3 {
+            let jobs = (0..QUEUES).map(|at| JobDraft::new("t", "1").queue(format!("q{at}")));
+            client.enqueue_all(jobs).await.unwrap().ids().unwrap();
+            assert!(store.capabilities().history.unwrap().record_totals().await.unwrap());
+            clock.advance(Duration::from_secs(60));
+        }
+        let app = app_of(client);
+        let (mut trend, mut reads) = (Trend::default(), 0);
+        while !trend.is_whole(clock.now()) {
+            trend.read_next(&app, clock.now()).await.unwrap();
+            reads += 1;
+        }
+        assert_eq!(reads, (3 * QUEUES).div_ceil(1000));
+        let rows = trend.rows(&QueueName::new("q0").unwrap());
+        let enqueued: Vec<u64> = rows.iter().map(|row| row.totals.enqueued).collect();
+        assert_eq!(enqueued, [1, 2, 3]);
+        clock.advance(Duration::from_secs(180));
+        assert!(!trend.is_whole(clock.now()), "later rows were not read");
     }
 }

@@ -1,6 +1,7 @@
 //! The filter of a list of jobs: the words of the command line, in the address of the page.
 
 use queuekit::Status;
+use queuekit::queues::Totals;
 
 use super::queue_rows::queues_of;
 use super::text::jobs_url;
@@ -108,6 +109,29 @@ impl Filter {
         let queues = queues_of(viewer, now);
         let queues = queues.filter(|queue| wanted.is_none_or(|name| name == queue.name.as_str()));
         Some(queues.map(|queue| Count::from(queue.counts.get(status))).sum())
+    }
+
+    /// How many jobs have ever come into the list, if the totals of queues say so.
+    pub(in crate::ui) fn total(&self, viewer: &Viewer, now: &Snapshot) -> Option<u64> {
+        let of = |term: &String| term.starts_with("status:") || term.starts_with("queue:");
+        let is_told = self.error.is_none() && self.terms.iter().all(of) && now.figures.is_some();
+        if !is_told || viewer.caller().is_bound_to_kinds() {
+            return None;
+        }
+        let of_queue = |totals: &Totals| {
+            let Some(statuses) = self.body.status.as_deref() else { return Some(totals.enqueued) };
+            let ended = |status| match status {
+                "dead" => Some(totals.dead),
+                "cancelled" => Some(totals.cancelled),
+                "completed" => Some(totals.completed),
+                _ => None,
+            };
+            statuses.split(',').map(ended).sum()
+        };
+        let wanted = self.body.queue.as_deref();
+        let queues = queues_of(viewer, now);
+        let queues = queues.filter(|queue| wanted.is_none_or(|name| name == queue.name.as_str()));
+        queues.map(|queue| of_queue(&queue.totals)).sum()
     }
 
     /// The command that does this to the jobs of the filter.

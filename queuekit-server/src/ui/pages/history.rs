@@ -4,21 +4,20 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use queuekit::Timestamp;
-use queuekit::history::{Histogram, Resolution, Runs, rates};
+use queuekit::history::{Histogram, Resolution, Runs};
 use queuekit::queues::Totals;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use super::history_read::{self as read, Frame, Read};
 use super::queue_rows::{queues_of, store_time};
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
 use crate::ui::view::{Chart, Count, Deploy, Ms, Point, RangeLink, Series, Unit, When};
 use crate::ui::viewer::Viewer;
-use crate::wire::{HistoryBody, Time, TotalsRowBody, sum_of};
+use crate::wire::sum_of;
 
 /// The most rows of totals that a page reads: of many queues, a coarser step is shown.
 const ROWS: usize = 8000;
-/// The most answers that a page asks for; later rows are left out then.
-const ANSWERS: usize = 8;
 /// The most versions that are marked.
 const DEPLOYS: usize = 20;
 
@@ -42,14 +41,6 @@ pub(in crate::ui) enum Range {
 pub(in crate::ui) struct Charts {
     pub(in crate::ui) throughput: Chart,
     pub(in crate::ui) latency: Chart,
-}
-
-#[derive(Serialize)]
-struct Asked<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<&'a str>,
-    from: Time,
-    step: String,
 }
 
 impl Range {
@@ -109,70 +100,80 @@ pub(in crate::ui) async fn charts(
     range: Range,
     now: &Snapshot,
 ) -> Result<Charts, Failure> {
-    let queues = queue.map_or_else(|| queues_of(viewer, now).count(), |_| 1);
-    let step = range.step(queues);
-    let store_now = store_time(viewer, now);
-    let begin = step.start_of(store_now.minus(range.length()));
+    let frame = Frame::of(viewer, queue, range, now);
     let read = match now.outage {
-        // The page is shown without them.
-        Some(_) => Read::default(),
-        None => read(viewer, queue, begin, step).await?,
+        Some(_) => None,
+        None => match read::asked(viewer, &frame).await {
+            Ok(read) => Some(read),
+            // The page is shown without them.
+            Err(failure) if failure.is_away() => None,
+            Err(failure) => return Err(failure),
+        },
     };
-    let times: Vec<Timestamp> = std::iter::successors(Some(begin), |at| Some(*at + step.length()))
-        .take_while(|at| *at <= store_now)
-        .collect();
-    let at = viewer.app().now();
-    let point = |time: &Timestamp| Point {
-        seconds: time.as_millis().div_euclid(1000),
-        when: When::of(*time, at),
-    };
-    let points: Vec<Point> = times.iter().map(point).collect();
-    let deploys = deploys(viewer, now, queue, begin);
-    Ok(Charts {
-        throughput: throughput(&read, &times, points.clone(), deploys.clone(), step),
-        latency: latency(&read, &times, points, deploys),
-    })
+    let (is_known, read) = (read.is_some(), read.unwrap_or_default());
+    let charts = frame.charts(viewer, &read, now, viewer.app().now());
+    Ok(if is_known { charts } else { charts.unknown() })
 }
 
-#[derive(Default)]
-struct Read {
-    /// What was done in each time.
-    done: BTreeMap<Timestamp, Totals>,
-    runs: BTreeMap<Timestamp, Runs>,
-}
-
-async fn read(
+/// The same of up to an hour, from what is read for all viewers; none while that is not whole.
+pub(in crate::ui) fn live(
     viewer: &Viewer,
     queue: Option<&str>,
-    begin: Timestamp,
-    step: Resolution,
-) -> Result<Read, Failure> {
-    // The first difference needs the row before.
-    let mut from = Time(begin.minus(step.length()));
-    let (mut totals, mut read) = (Vec::new(), Read::default());
-    for _ in 0..ANSWERS {
-        let asked = Asked { queue, from, step: step.to_string() };
-        let answer = match viewer.find("/v1/history", &asked).await {
-            Ok(answer) => answer,
-            // A store without history has no charts, and a restricted key may see none.
-            Err(failure) if failure.is_lack() => break,
-            Err(failure) => return Err(failure),
+    range: Range,
+    now: &Snapshot,
+) -> Option<Charts> {
+    let frame = Frame::of(viewer, queue, range, now);
+    // Runs are not told apart by their kinds.
+    let is_told = frame.step == Resolution::Minute && !viewer.caller().is_bound_to_kinds();
+    let extras = &now.extras;
+    let is_whole = extras.trend.is_whole(frame.end) && extras.runs.is_whole(frame.end);
+    if !is_told || !is_whole || now.outage.is_some() {
+        return None;
+    }
+    let read = read::known(viewer, &frame, now);
+    // A time at which nothing changes between two minutes, so that nothing is sent.
+    let at = Resolution::Minute.start_of(viewer.app().now());
+    Some(frame.charts(viewer, &read, now, at))
+}
+
+impl Charts {
+    fn unknown(mut self) -> Self {
+        for chart in [&mut self.throughput, &mut self.latency] {
+            chart.is_known = false;
+            chart.sentence = "The store did not answer".to_owned();
+        }
+        self
+    }
+}
+
+impl<'a> Frame<'a> {
+    fn of(viewer: &Viewer, queue: Option<&'a str>, range: Range, now: &Snapshot) -> Self {
+        let queues = queue.map_or_else(|| queues_of(viewer, now).count(), |_| 1);
+        let (step, end) = (range.step(queues), store_time(viewer, now));
+        let begin = step.start_of(end.minus(range.length()));
+        Self { queue, step, queues, begin, end }
+    }
+
+    fn charts(&self, viewer: &Viewer, read: &Read, now: &Snapshot, at: Timestamp) -> Charts {
+        let begin = read.begin.unwrap_or(self.begin);
+        let times: Vec<Timestamp> =
+            std::iter::successors(Some(begin), |time| Some(*time + self.step.length()))
+                .take_while(|time| *time <= self.end)
+                .collect();
+        let point = |time: &Timestamp| Point {
+            seconds: time.as_millis().div_euclid(1000),
+            when: When::of(*time, at),
         };
-        let body: HistoryBody = answer.read()?;
-        totals.extend(body.totals.iter().filter_map(TotalsRowBody::row));
-        for row in &body.runs {
-            read.runs.entry(row.at.0).or_default().merge(&row.runs());
+        let points: Vec<Point> = times.iter().map(point).collect();
+        let deploys = deploys(viewer, now, self.queue, begin);
+        let mut throughput = throughput(read, &times, points.clone(), deploys.clone(), self.step);
+        if read.begin.is_some() {
+            let shown = Ms::from(self.end.since(begin)).coarse();
+            let queues = Count::exact(self.queues as u64).of("queue");
+            throughput.sentence += &format!("; of {queues}, only the last {shown} are shown");
         }
-        match body.next {
-            Some(next) => from = next,
-            None => break,
-        }
+        Charts { throughput, latency: latency(read, &times, points, deploys) }
     }
-    for rate in rates(&totals) {
-        let of_time = read.done.entry(step.start_of(rate.to)).or_default();
-        *of_time = sum_of(*of_time, rate.change);
-    }
-    Ok(read)
 }
 
 fn throughput(
@@ -199,6 +200,7 @@ fn throughput(
         id: "throughput",
         title: "Throughput",
         sentence,
+        is_known: true,
         unit: Unit::Jobs,
         times: points,
         series: vec![
@@ -237,6 +239,7 @@ fn latency(read: &Read, times: &[Timestamp], points: Vec<Point>, deploys: Vec<De
         id: "latency",
         title: "Wait and run",
         sentence,
+        is_known: true,
         unit: Unit::Ms,
         times: points,
         series: vec![

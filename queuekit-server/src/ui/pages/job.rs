@@ -12,8 +12,8 @@ use super::{job_row, jobs};
 use crate::grammar::filter::written;
 use crate::ui::failure::Failure;
 use crate::ui::view::{
-    Action, Content, Dot, Dots, Fact, FactValue, Facts, JobHead, JobPage, LogRow, Logs, Mark, Ms,
-    Page, Tone, When,
+    Action, Content, Dot, Dots, Fact, FactValue, Facts, JobActions, JobFacts, JobHead, JobPage,
+    JobResult, LogRow, Logs, Mark, Ms, Page, Tone, When,
 };
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
@@ -28,25 +28,20 @@ pub(super) async fn show(viewer: Viewer, Path(id): Path<String>) -> Result<Respo
     let job: Job = answer.read()?;
     let now = viewer.ui.0.board.now().await;
     let at = viewer.app().now();
-    let (base, of) = (viewer.base(), (job.queue.as_str(), job.kind.as_str()));
-    let download = |what| format!("{base}/ui/jobs/{}/{what}", job.id);
+    let base = viewer.base();
     let page = JobPage {
         shell: viewer.shell(Page::Jobs, &format!("{} {}", job.kind, job.id), &now),
         id: job.id.to_string(),
         kind: job.kind.to_string(),
-        head: head(&viewer, &job, at).await?,
+        head: head(&job, why(&viewer, &job).await, at),
         gantt: gantt(&job, base, at),
         timeline: timeline(&job, base, at),
-        payload: Content::of(&viewer, "payload", of, &job.payload, Some(download("payload"))),
-        result: job
-            .result
-            .as_ref()
-            .map(|result| Content::of(&viewer, "result", of, result, Some(download("result")))),
+        payload: content(&viewer, &job, "payload", &job.payload),
+        result: result(&viewer, &job),
         logs: logs(&job, at),
         facts: facts(&job, base, at),
         metadata: job.metadata.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         actions: actions(&viewer, &job),
-        copy_url: copy_url(&viewer, &job),
         kin: kin(&viewer, &job, at).await?,
         cli: format!("queuekit job show {}", job.id),
     };
@@ -59,14 +54,29 @@ pub(in crate::ui) fn path(id: &str) -> Result<String, Failure> {
     Ok(format!("/v1/jobs/{id}"))
 }
 
-async fn head(viewer: &Viewer, job: &Job, now: Timestamp) -> Result<JobHead, Failure> {
-    let why = match viewer.get(&format!("/v1/jobs/{}/why", job.id)).await {
-        Ok(answer) => answer.read::<WhyBody>()?.sentence,
+/// A payload or result, which can be downloaded.
+fn content(viewer: &Viewer, job: &Job, name: &'static str, bytes: &[u8]) -> Content {
+    let download = format!("{}/ui/jobs/{}/{name}", viewer.base(), job.id);
+    Content::of(viewer, name, (job.queue.as_str(), job.kind.as_str()), bytes, Some(download))
+}
+
+pub(super) fn result(viewer: &Viewer, job: &Job) -> JobResult {
+    let result = job.result.as_ref();
+    JobResult { content: result.map(|result| content(viewer, job, "result", result)) }
+}
+
+async fn why(viewer: &Viewer, job: &Job) -> String {
+    let why = viewer.get(&format!("/v1/jobs/{}/why", job.id)).await;
+    match why.and_then(|answer| answer.read::<WhyBody>()) {
+        Ok(why) => why.sentence,
         // The store cannot say, or the job is gone meanwhile.
-        Err(_) => format!("The job is {}", job.status),
-    };
+        Err(_) => format!("the job is {}", job.status),
+    }
+}
+
+pub(super) fn head(job: &Job, why: String, now: Timestamp) -> JobHead {
     let progress = job.progress.as_ref().filter(|_| job.status == Status::Running);
-    Ok(JobHead {
+    JobHead {
         mark: Mark::status(job.status.as_str()),
         why,
         progress: progress
@@ -76,10 +86,10 @@ async fn head(viewer: &Viewer, job: &Job, now: Timestamp) -> Result<JobHead, Fai
         ran: ran(job, now).map(Ms::from),
         waited: waited(job).map(Ms::from),
         enqueued: When::of(job.created_at, now),
-    })
+    }
 }
 
-fn logs(job: &Job, now: Timestamp) -> Logs {
+pub(super) fn logs(job: &Job, now: Timestamp) -> Logs {
     let line = |line: &queuekit::jobs::LogLine| LogRow {
         at: When::of(line.at, now),
         text: line.text.clone(),
@@ -87,7 +97,7 @@ fn logs(job: &Job, now: Timestamp) -> Logs {
     Logs { lines: job.logs.iter().map(line).collect() }
 }
 
-fn facts(job: &Job, base: &str, now: Timestamp) -> Facts {
+pub(super) fn facts(job: &Job, base: &str, now: Timestamp) -> JobFacts {
     let text = |name, value: String| Fact { name, value: FactValue::Text(value) };
     let code = |name, value: String| Fact { name, value: FactValue::Code(value) };
     let time = |name, at| Fact { name, value: FactValue::Time(When::of(at, now)) };
@@ -116,7 +126,7 @@ fn facts(job: &Job, base: &str, now: Timestamp) -> Facts {
     items.extend(
         job.moved_from.map(|id| link("Moved from", id.to_string(), format!("{base}/ui/jobs/{id}"))),
     );
-    Facts { items }
+    JobFacts { facts: Facts { items } }
 }
 
 /// The last jobs of its kind that have ended, oldest first.
@@ -146,7 +156,7 @@ fn copy_url(viewer: &Viewer, job: &Job) -> Option<String> {
 }
 
 /// All actions. One that is impossible says why.
-fn actions(viewer: &Viewer, job: &Job) -> Vec<Action> {
+pub(super) fn actions(viewer: &Viewer, job: &Job) -> JobActions {
     let (id, status) = (job.id, job.status);
     let lacks = why_not_admin(viewer);
     let action = |name: &'static str, label: &str, why: Option<String>| {
@@ -166,7 +176,7 @@ fn actions(viewer: &Viewer, job: &Job) -> Vec<Action> {
     let cancel = unless(!has_ended, "The job has ended");
     let kill = unless(!has_ended && !runs, "Only a job that waits can be dead-lettered");
     let delete = unless(!runs, "A running job cannot be deleted: cancel it first");
-    vec![
+    let items = vec![
         action("retry", "Retry", retry).tone(Tone::Primary),
         action("reschedule", "Run now", now)
             .cli(format!("queuekit job reschedule {id} --delay 0s")),
@@ -179,7 +189,8 @@ fn actions(viewer: &Viewer, job: &Job) -> Vec<Action> {
         action("delete", "Delete", delete)
             .tone(Tone::Danger)
             .confirm("Delete this job?", "It is gone for good, with its errors and its result."),
-    ]
+    ];
+    JobActions { items, copy_url: copy_url(viewer, job) }
 }
 
 /// The list of jobs with an error like this one.

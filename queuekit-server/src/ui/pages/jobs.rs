@@ -10,6 +10,7 @@ use super::bulk;
 use super::filter::Filter;
 use super::text::jobs_url;
 use crate::ui::failure::Failure;
+use crate::ui::live::Snapshot;
 use crate::ui::redirect::redirect;
 use crate::ui::view::{BulkButton, Count, JobRow, Jobs, Newer, Page, Pager};
 use crate::ui::viewer::Viewer;
@@ -74,7 +75,7 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
     let page = Jobs {
         shell: viewer.shell(Page::Jobs, "Jobs", &now),
         filter: filter.bar(&viewer, &now, &asked.add, error),
-        newer: Newer { count: String::new(), url: here },
+        newer: Newer { count: String::new(), url: here, since: None },
         rows,
         pager,
         selected,
@@ -96,6 +97,27 @@ pub(in crate::ui) async fn page(
     let query = ToApi { filter: &filter.body, recent, limit, cursor };
     let answer = viewer.find("/v1/jobs", &query).await?;
     answer.read()
+}
+
+/// How many jobs the list of this query has ever had, if the figures of queues tell. A later page
+/// of the list has none that are newer.
+pub(in crate::ui) fn total(viewer: &Viewer, now: &Snapshot, query: &str) -> Option<u64> {
+    let asked: Asked = serde_urlencoded::from_str(query).ok()?;
+    if asked.cursor.is_some() {
+        return None;
+    }
+    Filter::read(&asked.q).total(viewer, now)
+}
+
+/// The link to the same list with those that are newer; the list itself does not move.
+pub(in crate::ui) fn newer(viewer: &Viewer, query: &str, since: u64, total: u64) -> Newer {
+    let asked: Asked = serde_urlencoded::from_str(query).unwrap_or_default();
+    let count = total.saturating_sub(since);
+    Newer {
+        count: if count == 0 { String::new() } else { Count::exact(count).to_string() },
+        url: jobs_url(viewer.base(), &asked.q),
+        since: Some(since),
+    }
 }
 
 impl Viewer {

@@ -6,15 +6,32 @@ use crate::ui::failure::Failure;
 use crate::ui::view::{Page, Problem};
 use crate::ui::viewer::Viewer;
 
-pub(in crate::ui) async fn show(viewer: &Viewer, failure: &Failure) -> Result<Response, Failure> {
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ui) enum Asked {
+    /// It can be asked for again.
+    Page,
+    /// Nobody knows what it has done, so that nothing sends it again.
+    Form,
+}
+
+pub(in crate::ui) async fn show(
+    viewer: &Viewer,
+    asked: Asked,
+    failure: &Failure,
+) -> Result<Response, Failure> {
     let now = viewer.ui.0.board.now().await;
     let title = failure.title();
+    let heals = asked == Asked::Page && failure.is_away();
+    let again = heals.then(|| (format!("{}{}", viewer.base(), viewer.path()), "Try again"));
+    let overview = (format!("{}/ui", viewer.base()), "Overview");
     let page = Problem {
         shell: viewer.shell(page_of(viewer.path()), title, &now),
         code: failure.status.as_u16(),
         title: title.to_owned(),
         detail: sentence(&failure.detail),
-        links: vec![(format!("{}/ui", viewer.base()), "Overview".to_owned())],
+        heals,
+        links: again.into_iter().chain([overview]).collect(),
     };
     viewer.show(&page).await
 }

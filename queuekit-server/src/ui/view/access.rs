@@ -29,6 +29,8 @@ pub(crate) struct Problem {
     pub(crate) title: String,
     /// What to do.
     pub(crate) detail: String,
+    /// Whether a script loads the page again when the store is back.
+    pub(crate) heals: bool,
     /// Address with the prefix, and text.
-    pub(crate) links: Vec<(String, String)>,
+    pub(crate) links: Vec<(String, &'static str)>,
 }

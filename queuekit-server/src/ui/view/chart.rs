@@ -14,6 +14,8 @@ pub(crate) struct Chart {
     pub(crate) title: &'static str,
     /// What it says, in a sentence: `p95 wait is 1.2 s, up 30 %`.
     pub(crate) sentence: String,
+    /// Whether its numbers could be read.
+    pub(crate) is_known: bool,
     /// What its values are: `jobs` per step, or `ms`.
     pub(crate) unit: Unit,
     /// The time of each point, oldest first.

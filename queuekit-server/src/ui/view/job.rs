@@ -15,14 +15,12 @@ pub(crate) struct JobPage {
     pub(crate) gantt: Gantt,
     pub(crate) timeline: Timeline,
     pub(crate) payload: Content,
-    pub(crate) result: Option<Content>,
+    pub(crate) result: JobResult,
     pub(crate) logs: Logs,
-    pub(crate) facts: Facts,
+    pub(crate) facts: JobFacts,
     /// Name and value, as the enqueuer wrote them.
     pub(crate) metadata: Vec<(String, String)>,
-    pub(crate) actions: Vec<Action>,
-    /// The form that enqueues a copy, with the prefix; none if this viewer may not enqueue.
-    pub(crate) copy_url: Option<String>,
+    pub(crate) actions: JobActions,
     /// The last jobs of the kind, oldest first.
     pub(crate) kin: Dots,
     /// The command that shows the same.
@@ -45,6 +43,36 @@ pub(crate) struct JobHead {
     /// How long it waited before its first run.
     pub(crate) waited: Option<Ms>,
     pub(crate) enqueued: When,
+}
+
+/// What is done with the job, as its status allows.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/job_actions.html")]
+pub(crate) struct JobActions {
+    pub(crate) items: Vec<Action>,
+    /// The form that enqueues a copy, with the prefix; none if this viewer may not enqueue.
+    pub(crate) copy_url: Option<String>,
+}
+
+/// What is known about the job.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/job_facts.html")]
+pub(crate) struct JobFacts {
+    pub(crate) facts: Facts,
+}
+
+/// The result, once there is one.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/job_result.html")]
+pub(crate) struct JobResult {
+    pub(crate) content: Option<Content>,
+}
+
+/// What is shown of a job that was deleted while its page was open.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/job_gone.html")]
+pub(crate) struct JobGone {
+    pub(crate) mark: Mark,
 }
 
 /// The payload or result of a job.
@@ -98,7 +126,7 @@ pub(crate) struct CopyPage {
     pub(crate) url: String,
 }
 
-parts!(JobHead, Content, Logs);
+parts!(JobHead, JobActions, JobFacts, JobResult, Content, Logs);
 
 impl JobPage {
     pub(crate) fn short_id(&self) -> String {

@@ -27,10 +27,13 @@ pub(crate) struct Jobs {
 #[derive(Clone, Debug, Template)]
 #[template(path = "parts/newer.html")]
 pub(crate) struct Newer {
-    /// `12`, or `100+`; empty if there are none.
+    /// `1,204`; empty if there are none.
     pub(crate) count: String,
     /// The same list, with them.
     pub(crate) url: String,
+    /// How many jobs there had been when the list was loaded: a stream that is opened again asks
+    /// with it.
+    pub(crate) since: Option<u64>,
 }
 
 /// A job of the list.

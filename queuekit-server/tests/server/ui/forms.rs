@@ -49,7 +49,7 @@ fn s6_a_form_of_another_site_changes_nothing_even_with_the_token() {
     let browser = Browser::of(&server, "admin");
     let body = format!("csrf={}", browser.token());
     let ask = |headers: &[(&str, &str)]| {
-        let mut ask = server.ask("POST", PAUSE).header("cookie", browser.cookie());
+        let mut ask = server.ask("POST", PAUSE).header("cookie", browser.cookie().unwrap());
         ask = ask.header("content-type", "application/x-www-form-urlencoded");
         for (name, value) in headers {
             ask = ask.header(name, value);

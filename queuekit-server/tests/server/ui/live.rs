@@ -7,15 +7,17 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::Browser;
-use crate::common::{Server, by, guarded_with};
+use crate::common::{Server, Store, by, guarded, guarded_with, on_every_store};
 
 /// A stream of the page, whose head has been read.
 fn open(server: &Server, browser: &Browser<'_>, page: &str) -> (u16, BufReader<TcpStream>) {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let (host, cookie) = (server.address(), browser.cookie());
-    let head = format!("GET /ui/live?page={page} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}");
-    write!(stream, "{head}\r\nSec-Fetch-Site: same-origin\r\n\r\n").unwrap();
+    let host = server.address();
+    let head = format!("GET /ui/live?page={page} HTTP/1.1\r\nHost: {host}\r\n");
+    let cookie = browser.cookie().map(|cookie| format!("Cookie: {cookie}\r\n"));
+    let cookie = cookie.unwrap_or_default();
+    write!(stream, "{head}{cookie}Sec-Fetch-Site: same-origin\r\n\r\n").unwrap();
     let mut stream = BufReader::new(stream);
     let (mut head, mut line) = (String::new(), String::new());
     while line != "\r\n" {
@@ -76,4 +78,77 @@ fn s6_viewers_of_one_key_leave_places_for_others() {
     while open(&server, &reader, "/ui").0 != 200 {
         assert!(Instant::now() < end, "a place that was left is not given back");
     }
+}
+
+/// The page of a job that runs follows it to its end, over each store.
+fn the_page_of_a_job_follows_it_to_its_end(server: &mut Server) {
+    let job = json!({"kind": "mail", "queue": "mails", "max_attempts": 1});
+    let reply = server.ask("POST", "/v1/jobs").json(&job).expect(201).value();
+    let id = reply["id"].as_str().unwrap().to_owned();
+    let browser = Browser::new(server);
+    let (_, mut stream) = open(server, &browser, &format!("/ui/jobs/{id}"));
+    let first = read_until(&mut stream, "no live worker serves queue mails");
+    for part in ["job-actions", "job-facts", "timeline", "logs", "gantt"] {
+        assert!(first.contains(&format!("event: {part}")), "{part}: {first}");
+    }
+    let ask = json!({"worker": "w1", "queues": ["mails"], "lease_ms": 600_000});
+    let leased = server.ask("POST", "/v1/reserve").json(&ask).expect(200).value();
+    let token = leased["leases"][0]["token"].clone();
+    read_until(&mut stream, "running on w1");
+    let progress = json!({"fraction": 0.4, "message": "two of five"});
+    let report = json!({"token": token, "progress": progress, "lines": ["line of the log"]});
+    server.ask("POST", "/v1/report").json(&json!({"reports": [report]})).expect(200);
+    let more = read_until(&mut stream, "event: job-head");
+    let more = more + &read_until(&mut stream, "event: as-of");
+    for shown in ["two of five", "40 %", "line of the log"] {
+        assert!(more.contains(shown), "{shown}: {more}");
+    }
+    let ack = json!({"acks": [{"token": token, "result": {"sent": 5}}]});
+    server.ask("POST", "/v1/ack").json(&ack).expect(200);
+    let more = read_until(&mut stream, "sent</span>");
+    assert!(more.contains("Attempt 1 completed"), "{more}");
+    server.ask("DELETE", &format!("/v1/jobs/{id}")).send().expect(204);
+    read_until(&mut stream, "The job was deleted");
+}
+
+on_every_store!(the_page_of_a_job_follows_it_to_its_end);
+
+#[test]
+fn s11_the_stream_of_a_job_shows_nothing_to_a_key_that_is_not_for_it() {
+    let server = guarded();
+    let job = json!({"kind": "t", "queue": "other", "metadata": {"name": "hunter2"}});
+    let reply = by(&server, "admin", "POST", "/v1/jobs").json(&job).expect(201).value();
+    let page = format!("/ui/jobs/{}", reply["id"].as_str().unwrap());
+    let (admin, acme) = (Browser::of(&server, "admin"), Browser::of(&server, "acme"));
+    let (_, mut seen) = open(&server, &admin, &page);
+    read_until(&mut seen, "event: timeline");
+    let (_, mut hidden) = open(&server, &acme, &page);
+    let all = read_until(&mut hidden, "event: job-head");
+    let all = all + &read_until(&mut hidden, "event: as-of");
+    assert!(!all.contains("timeline") && !all.contains("/ui/queues/other"), "{all}");
+}
+
+#[test]
+fn a_list_does_not_move_and_says_how_many_jobs_are_newer() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let enqueue = |queue: &str| {
+        let job = json!({"kind": "t", "queue": queue});
+        server.ask("POST", "/v1/jobs").json(&job).expect(201);
+    };
+    enqueue("a");
+    let browser = Browser::new(&server);
+    let (_, mut stream) = open(&server, &browser, "/ui/jobs?q=queue:a");
+    let first = read_until(&mut stream, "data-since");
+    assert!(first.contains("data-since=\"1\" hidden"), "{first}");
+    enqueue("a");
+    enqueue("other");
+    enqueue("a");
+    read_until(&mut stream, "2 newer, show");
+    // Opened again, it still counts from when the list was loaded.
+    let (_, mut again) = open(&server, &browser, "/ui/jobs?q=queue:a&since=1");
+    read_until(&mut again, "event: newer");
+    let (_, mut filtered) = open(&server, &browser, "/ui/jobs?q=kind:t&since=1");
+    let all = read_until(&mut filtered, "event: away");
+    let all = all + &read_until(&mut filtered, "event: as-of");
+    assert!(!all.contains("newer"), "no figure tells it: {all}");
 }

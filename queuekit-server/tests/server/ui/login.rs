@@ -60,7 +60,7 @@ fn s2_a_cookie_is_for_this_server_alone_and_no_script_reads_it() {
 fn s2_a_cookie_that_was_changed_or_made_elsewhere_opens_nothing() {
     let (server, other) = (guarded(), guarded());
     let browser = Browser::of(&server, "admin");
-    let (name, value) = browser.cookie().split_once('=').unwrap();
+    let (name, value) = browser.cookie().unwrap().split_once('=').unwrap();
     let opens = |cookie: String| {
         let reply = Browser::with(&server, &cookie).get("/ui");
         assert!([200, 303].contains(&reply.status), "{}", reply.text);
@@ -79,7 +79,7 @@ fn s2_a_cookie_that_was_changed_or_made_elsewhere_opens_nothing() {
     assert!(!opens(format!("{name}={value}; {name}={value}")), "of two, neither counts");
     // The same key on a server with another secret.
     let elsewhere = Browser::of(&other, "admin");
-    let (their_name, their_value) = elsewhere.cookie().split_once('=').unwrap();
+    let (their_name, their_value) = elsewhere.cookie().unwrap().split_once('=').unwrap();
     assert_ne!(name, their_name, "servers of one host do not replace each other's cookies");
     assert!(!opens(format!("{name}={their_value}")));
 }
@@ -88,12 +88,12 @@ fn s2_a_cookie_that_was_changed_or_made_elsewhere_opens_nothing() {
 fn s2_servers_with_one_secret_share_their_sessions_and_a_restart_ends_none() {
     let secret = "[dashboard]\nsession_secret = \"0123456789abcdef0123456789abcdef\"";
     let (mut server, other) = (guarded_with(secret), guarded_with(secret));
-    let cookie = Browser::of(&server, "reader").cookie().to_owned();
+    let cookie = Browser::of(&server, "reader").cookie().unwrap().to_owned();
     Browser::with(&other, &cookie).get("/ui").expect(200);
     server.kill_and_restart();
     Browser::with(&server, &cookie).get("/ui").expect(200);
     let mut alone = guarded();
-    let cookie = Browser::of(&alone, "reader").cookie().to_owned();
+    let cookie = Browser::of(&alone, "reader").cookie().unwrap().to_owned();
     alone.kill_and_restart();
     Browser::with(&alone, &cookie).get("/ui").expect(303);
 }

@@ -8,6 +8,7 @@ mod forms;
 mod jobs;
 mod live;
 mod login;
+mod outage;
 mod pages;
 mod settings;
 
