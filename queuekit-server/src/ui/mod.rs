@@ -4,7 +4,6 @@
 mod ask;
 mod assets;
 pub(crate) mod attention;
-mod bulk_steps;
 mod failure;
 mod form;
 mod gate;
@@ -17,6 +16,7 @@ mod notice;
 mod pages;
 mod redirect;
 mod run;
+mod run_steps;
 mod runs;
 mod same_origin;
 mod session;

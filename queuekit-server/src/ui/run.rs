@@ -1,28 +1,44 @@
-//! One action on all jobs of a filter, step by step.
+//! What this server does step by step, while a page shows how far it has come.
 
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
 use axum::http::StatusCode;
 use queuekit::Timestamp;
+use queuekit::events::ConsumerName;
 use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
-use crate::wire::BulkBody;
+use crate::wire::{BulkBody, Time};
 
 /// A run. Its page shows the progress.
 pub(super) struct Run {
     pub(super) id: String,
-    /// The words of the filter.
-    pub(super) words: String,
-    pub(super) body: BulkBody,
-    /// How many jobs were counted before.
+    pub(super) task: Task,
+    /// How many jobs or events were counted before.
     pub(super) expected: u64,
     pub(super) began: Timestamp,
     /// The id of the key, or `-`.
     pub(super) started_by: String,
     stop: CancellationToken,
     progress: Mutex<Progress>,
+}
+
+/// What is done.
+pub(super) enum Task {
+    /// An action on all jobs of a filter.
+    Bulk {
+        /// The words of the filter.
+        words: String,
+        body: Box<BulkBody>,
+    },
+    /// Events of the log are delivered again.
+    Replay {
+        consumer: ConsumerName,
+        /// Under one name, each event is delivered once.
+        name: String,
+        from: Option<Time>,
+    },
 }
 
 /// How far it has come.
@@ -48,8 +64,7 @@ pub(super) enum State {
 impl Run {
     pub(super) fn new(
         started_by: &str,
-        body: BulkBody,
-        words: String,
+        task: Task,
         expected: u64,
         began: Timestamp,
     ) -> Result<Self, Failure> {
@@ -73,8 +88,7 @@ impl Run {
         };
         Ok(Self {
             id,
-            words,
-            body,
+            task,
             expected,
             began,
             started_by: started_by.to_owned(),

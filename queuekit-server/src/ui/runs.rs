@@ -1,4 +1,4 @@
-//! Actions on all jobs of a filter, which this server continues when the page is closed.
+//! Actions on many jobs and replays, which this server continues when the page is closed.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,8 @@ const AT_ONCE: usize = 8;
 const OF_KEY: usize = 2;
 
 /// The runs of this process, the latest last. They end with it: what was changed stays changed, and
-/// the same filter then matches the rest.
+/// the same filter then matches the rest. The address of a run says what it does, so that its page
+/// can offer to begin again.
 #[derive(Default)]
 pub(super) struct Runs(Mutex<VecDeque<Arc<Run>>>);
 
@@ -32,8 +33,7 @@ impl Runs {
             own += usize::from(other.is_of(&run.started_by));
         }
         if all >= AT_ONCE || own >= OF_KEY {
-            let detail = "there are as many actions on many jobs as may run at once: stop one, or \
-                          wait";
+            let detail = "there are as many of these runs as may run at once: stop one, or wait";
             return Err(Failure::new(StatusCode::TOO_MANY_REQUESTS, detail));
         }
         let run = Arc::new(run);

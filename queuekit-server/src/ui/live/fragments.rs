@@ -5,7 +5,7 @@ use queuekit::JobId;
 
 use super::{NewerSince, Snapshot, WatchedJob};
 use crate::ui::pages::history::{self, Range};
-use crate::ui::pages::{bulk, job_live, jobs, overview, queue, queues, shell, workers};
+use crate::ui::pages::{job_live, jobs, overview, queue, queues, run, shell, workers};
 use crate::ui::viewer::Viewer;
 
 /// An element by its id.
@@ -27,10 +27,10 @@ pub(super) fn of(viewer: &Viewer, page: &str, now: &Snapshot) -> Vec<Part> {
         }
         "/ui/workers" => parts.push(("worker-table", html(&workers::table(viewer, now, None)))),
         _ => {
-            if let Some(id) = path.strip_prefix("/ui/bulk/")
-                && let Some(run) = bulk::progress(viewer, id)
+            if let Some(id) = path.strip_prefix("/ui/runs/")
+                && let Some(run) = run::progress(viewer, id, query)
             {
-                parts.push(("bulk-run", html(&run)));
+                parts.push(("run", html(&run)));
             }
             if let Some(name) = path.strip_prefix("/ui/queues/")
                 && let Some(found) = queue::found(viewer, now, name)

@@ -1,25 +1,21 @@
 //! `/ui/bulk`: one action on all jobs of a filter, counted first.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Path, Query};
+use axum::extract::Query;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use queuekit::jobs::BulkAction;
 use serde::Deserialize;
 
 use super::filter::Filter;
+use super::run_address::begin;
 use super::text::{jobs_url, query};
 use crate::grammar::Span;
-use crate::ui::bulk_steps::all_steps;
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
-use crate::ui::redirect::redirect;
-use crate::ui::run::{Run, State};
-use crate::ui::view::{
-    Action, BulkAsk, BulkLink, BulkPage, BulkRun, Count, Mark, Ms, Page, Tone, When,
-};
+use crate::ui::run::Task;
+use crate::ui::view::{BulkAsk, BulkLink, Count, Page};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::{BulkBody, BulkReportBody};
@@ -112,7 +108,7 @@ pub(super) async fn ask(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Re
 }
 
 /// Begins.
-pub(super) async fn begin(viewer: Viewer, form: Form) -> Result<Response, Failure> {
+pub(super) async fn act(viewer: Viewer, form: Form) -> Result<Response, Failure> {
     viewer.caller().need(Scope::Admin)?;
     let found = ACTIONS.into_iter().find(|(action, ..)| *action == form.get("action"));
     let Some((action, _, _, is_danger)) = found else {
@@ -128,85 +124,13 @@ pub(super) async fn begin(viewer: Viewer, form: Form) -> Result<Response, Failur
         text => text.parse::<Span>().map_err(|why| refused(&format!("over: {why}")))?.0,
     };
     let body = body(action, &filter, bounded("reason", form.get("reason"))?, over);
-    let began = viewer.app().now();
-    let run = Run::new(viewer.caller().id(), body, filter.text, matched, began)?;
-    let run = viewer.ui.0.runs.begin(run)?;
-    tokio::spawn(all_steps(Arc::clone(&run), viewer.clone()));
-    Ok(redirect(&format!("{}/ui/bulk/{}", viewer.base(), run.id)))
+    begin(&viewer, Task::Bulk { words: filter.text, body: Box::new(body) }, matched)
 }
 
-pub(super) async fn show(viewer: Viewer, Path(id): Path<String>) -> Result<Response, Failure> {
-    let Some(run) = viewer.ui.0.runs.find(viewer.caller().id(), &id) else {
-        let what = "this run: the server has forgotten it, or was started anew. What it changed \
-                    stays changed, and its filter matches the rest. It";
-        return Err(Failure::not_found(what));
-    };
-    let now = viewer.ui.0.board.now().await;
-    let filter = Filter::read(&run.words);
-    let action = run.body.action.to_string();
-    let page = BulkPage {
-        shell: viewer.shell(Page::Jobs, &format!("{action} many jobs"), &now),
-        title: title(&action),
-        pills: filter.bar(&viewer, &now, "", None).pills,
-        run: part(&viewer, &run),
-        jobs_url: jobs_url(viewer.base(), &run.words),
-        cli: filter.cli(&format!("queuekit job {action}")),
-    };
-    viewer.show(&page).await
-}
-
-pub(super) async fn stop(
-    viewer: Viewer,
-    Path(id): Path<String>,
-    _: Form,
-) -> Result<Response, Failure> {
-    let run = viewer.ui.0.runs.find(viewer.caller().id(), &id);
-    run.ok_or_else(|| Failure::not_found("this run"))?.stop();
-    Ok(redirect(&format!("{}/ui/bulk/{id}", viewer.base())))
-}
-
-/// The progress, which changes while one looks.
-pub(in crate::ui) fn progress(viewer: &Viewer, id: &str) -> Option<BulkRun> {
-    viewer.ui.0.runs.find(viewer.caller().id(), id).map(|run| part(viewer, &run))
-}
-
-fn part(viewer: &Viewer, run: &Run) -> BulkRun {
-    let (progress, now) = (run.progress(), viewer.app().now());
-    let (shape, word) = match progress.state {
-        State::Running => ("running", "running"),
-        State::Completed => ("completed", "done"),
-        State::Stopped => ("cancelled", "stopped"),
-        State::Failed => ("dead", "failed"),
-    };
-    let elapsed = progress.ended.unwrap_or(now).since(run.began);
-    let is_open = progress.state == State::Running;
-    let left = (is_open && progress.matched > 0).then(|| {
-        let rest = run.expected.saturating_sub(progress.matched);
-        Ms(Ms::from(elapsed).0.saturating_mul(rest) / progress.matched)
-    });
-    let stop = is_open.then(|| {
-        let url = format!("{}/ui/bulk/{}/stop", viewer.base(), run.id);
-        Action::new("stop", url, &viewer.csrf(), "Stop").tone(Tone::Danger)
-    });
-    BulkRun {
-        mark: Mark::new(shape, word),
-        matched: Count::exact(progress.matched),
-        expected: Count::exact(run.expected.max(progress.matched)),
-        changed: Count::exact(progress.changed),
-        skipped: Count::exact(progress.skipped),
-        started: When::of(run.began, now),
-        started_by: run.started_by.clone(),
-        elapsed: Ms::from(elapsed),
-        left,
-        error: progress.error,
-        stop,
-    }
-}
-
-fn title(action: &str) -> String {
-    let verb =
-        ACTIONS.into_iter().find(|(word, ..)| *word == action).map_or(action, |found| found.1);
-    format!("{verb} jobs that match")
+/// What an action is called: `Retry`.
+pub(super) fn verb(action: &str) -> Option<&'static str> {
+    let found = ACTIONS.into_iter().find(|(word, ..)| *word == action);
+    found.map(|(_, verb, ..)| verb)
 }
 
 fn body(action: &str, filter: &Filter, reason: &str, over: Duration) -> BulkBody {

@@ -4,21 +4,30 @@ use axum::extract::{Path, Query};
 use axum::http::Method;
 use axum::response::Response;
 use queuekit::events::ConsumerName;
+use serde::Deserialize;
 
 use super::events::consumer;
 use super::history::{self, Range, RangeQuery};
+use super::replay;
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
-use crate::ui::view::{Action, Consumer, Fact, FactValue, Facts, Ms, Page, Replay, Tone};
+use crate::ui::view::{Action, Consumer, Fact, FactValue, Facts, Ms, Page, Tone};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::{NewSubscriptionBody, SubscriptionBody};
+
+#[derive(Deserialize)]
+pub(super) struct Asked {
+    /// Counts the events since this time for a replay; empty for all.
+    replay: Option<String>,
+}
 
 pub(super) async fn show(
     viewer: Viewer,
     Path(name): Path<String>,
     Query(range): Query<RangeQuery>,
+    Query(Asked { replay }): Query<Asked>,
 ) -> Result<Response, Failure> {
     let name = ConsumerName::new(name)?;
     let answer = viewer.get(&format!("/v1/subscriptions/{name}")).await?;
@@ -35,13 +44,7 @@ pub(super) async fn show(
         throughput: charts.throughput,
         facts: facts(&body),
         actions: actions(&viewer, &body),
-        replay: Replay {
-            url: format!("{base}/ui/consumers/{name}/replay"),
-            from: String::new(),
-            matched: None,
-            name: String::new(),
-            impossible: Some(format!("Use the command: queuekit subscription replay {name}")),
-        },
+        replay: replay::form(&viewer, &body, replay.as_deref()).await?,
         cli: format!("queuekit subscription show {name}"),
     };
     viewer.show(&page).await
@@ -79,12 +82,13 @@ fn actions(viewer: &Viewer, body: &SubscriptionBody) -> Vec<Action> {
 pub(super) async fn act(
     viewer: Viewer,
     Path((name, action)): Path<(String, String)>,
-    _: Form,
+    form: Form,
 ) -> Result<Response, Failure> {
     let name = ConsumerName::new(name)?;
     let enabled = match action.as_str() {
         "enable" => true,
         "disable" => false,
+        "replay" => return replay::act(&viewer, name, &form).await,
         _ => return Err(Failure::not_found("this action")),
     };
     let path = format!("/v1/subscriptions/{name}");

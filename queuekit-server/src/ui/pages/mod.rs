@@ -3,7 +3,7 @@
 mod about;
 mod attention;
 mod audit;
-pub(super) mod bulk;
+mod bulk;
 mod consumer;
 mod content;
 mod doctor;
@@ -27,6 +27,9 @@ pub(super) mod queue;
 mod queue_actions;
 mod queue_rows;
 pub(super) mod queues;
+mod replay;
+pub(super) mod run;
+mod run_address;
 mod schedules;
 mod selected;
 pub(super) mod shell;
@@ -67,9 +70,9 @@ pub(super) fn router() -> Router<Ui> {
         .route("/consumers/{name}/{action}", post(consumer::act))
         .route("/workers", get(workers::show))
         .route("/workers/orders", post(workers::order))
-        .route("/bulk", get(bulk::ask).post(bulk::begin))
-        .route("/bulk/{id}", get(bulk::show))
-        .route("/bulk/{id}/stop", post(bulk::stop))
+        .route("/bulk", get(bulk::ask).post(bulk::act))
+        .route("/runs/{id}", get(run::show))
+        .route("/runs/{id}/stop", post(run::stop))
         .route("/audit", get(audit::show))
         .route("/doctor", get(doctor::show))
         .route("/keys", get(keys::show))

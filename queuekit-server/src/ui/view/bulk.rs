@@ -1,8 +1,8 @@
-//! One action on all jobs of a filter: first counted, then done by the server, step by step.
+//! One action on all jobs of a filter, counted first.
 
 use askama::Template;
 
-use super::{Action, Count, Ms, Pill, Shell, When, parts};
+use super::{Count, Pill, Shell};
 
 /// The page `/ui/bulk`, which counts and asks.
 #[derive(Clone, Debug, Template)]
@@ -37,40 +37,3 @@ pub(crate) struct BulkAsk {
     pub(crate) back: String,
     pub(crate) cli: String,
 }
-
-/// The page `/ui/bulk/RUN`, which shows how it goes.
-#[derive(Clone, Debug, Template)]
-#[template(path = "bulk_run.html")]
-pub(crate) struct BulkPage {
-    pub(crate) shell: Shell,
-    /// `Retry jobs that match`
-    pub(crate) title: String,
-    pub(crate) pills: Vec<Pill>,
-    pub(crate) run: BulkRun,
-    /// The list of jobs of the filter, with the prefix.
-    pub(crate) jobs_url: String,
-    pub(crate) cli: String,
-}
-
-/// How far it has come, which changes while one looks.
-#[derive(Clone, Debug, Template)]
-#[template(path = "parts/bulk_run.html")]
-pub(crate) struct BulkRun {
-    /// `running`, `completed`, `cancelled` (stopped) or `dead` (failed), with its word.
-    pub(crate) mark: super::Mark,
-    pub(crate) matched: Count,
-    /// What the dry run counted; the bar is full at this.
-    pub(crate) expected: Count,
-    pub(crate) changed: Count,
-    pub(crate) skipped: Count,
-    pub(crate) started: When,
-    pub(crate) started_by: String,
-    pub(crate) elapsed: Ms,
-    /// About how long it still takes.
-    pub(crate) left: Option<Ms>,
-    pub(crate) error: Option<String>,
-    /// Stop it; none once it has ended.
-    pub(crate) stop: Option<Action>,
-}
-
-parts!(BulkRun);

@@ -91,7 +91,10 @@ pub(crate) struct Replay {
     pub(crate) from: String,
     /// How many events match, once they are counted.
     pub(crate) matched: Option<Count>,
+    /// Whether the count stopped early, so that there are more.
+    pub(crate) and_more: bool,
     /// Identifies the replay, so that it delivers nothing twice.
     pub(crate) name: String,
     pub(crate) impossible: Option<String>,
+    pub(crate) cli: String,
 }

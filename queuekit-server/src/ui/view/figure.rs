@@ -15,7 +15,7 @@ pub(crate) struct Count {
 }
 
 /// The status of a job, or a state of something else, as a word with its shape.
-#[derive(Clone, Debug, Template)]
+#[derive(Clone, Debug, Default, Template)]
 #[template(path = "parts/mark.html")]
 pub(crate) struct Mark {
     /// A status of jobs, or one of `ok`, `warning`, `error`, `info`, `paused`.

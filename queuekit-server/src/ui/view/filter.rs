@@ -63,6 +63,13 @@ pub(crate) const NAMES: [(&str, &str); 12] = [
     ("ended:", "ended before, such as 1h"),
 ];
 
+impl Pill {
+    /// One that is only shown.
+    pub(crate) fn fixed(name: &str, value: &str) -> Self {
+        Self { name: name.to_owned(), value: value.to_owned(), without: String::new() }
+    }
+}
+
 impl FilterBar {
     pub(crate) const fn names(&self) -> &'static [(&'static str, &'static str)] {
         &NAMES

@@ -18,7 +18,7 @@ pub(crate) struct When {
 }
 
 /// A length of time in ms, shown in its largest units: `1h 20m`, `3.2s`, `12ms`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ms(pub(crate) u64);
 
 parts!(When, Ms);

@@ -52,7 +52,7 @@ fn a_retry_of_ten_thousand_jobs_ends_though_its_tab_is_closed() {
     assert_eq!(counts(&server), json!([JOBS, 0]), "it asks first");
     tab.follow("form.settings .btn.primary");
     let run = tab.path();
-    assert!(run.contains("/ui/bulk/"), "{run}");
+    assert!(run.contains("/ui/runs/"), "{run}");
     tab.close();
     let end = Instant::now() + Duration::from_secs(100);
     while counts(&server) != json!([0, JOBS]) {
@@ -60,7 +60,7 @@ fn a_retry_of_ten_thousand_jobs_ends_though_its_tab_is_closed() {
         std::thread::sleep(Duration::from_millis(20));
     }
     tab.go(&format!("{}{run}", server.url));
-    tab.until("return document.querySelector('#bulk-run progress').value === 10000");
+    tab.until("return document.querySelector('#run progress').value === 10000");
     let shown = tab.seen();
     assert!(shown.contains("done") && shown.matches("10,000").count() >= 2, "{shown}");
 }
@@ -74,6 +74,6 @@ fn the_page_of_a_run_follows_it_to_its_end() {
     tab.go(&format!("{}/ui/bulk?action=retry&q=queue:mails+status:dead", server.url));
     tab.follow("form.settings .btn.primary");
     tab.js("window.isSame = true");
-    tab.until("return document.querySelector('#bulk-run').textContent.includes('done')");
+    tab.until("return document.querySelector('#run').textContent.includes('done')");
     assert_eq!(tab.js("return window.isSame"), true, "without a reload");
 }

@@ -105,7 +105,7 @@ fn an_update_keeps_the_focus_and_what_is_open() {
     assert_eq!(focused(&tab), before);
     tab.go(&format!("{}/ui/queues", server.url));
     tab.until("return document.getElementById('live-word').textContent === 'Live'");
-    tab.js("document.querySelector('input[name=search]').focus()");
+    tab.js("document.querySelector('input[name=q]').focus()");
     tab.press("ma");
     let jobs = enqueue(&server);
     let told = "return document.getElementById('queue-table').textContent.includes(arguments[0])";

@@ -1,5 +1,7 @@
 //! The log of events, and consumers.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::Browser;
@@ -40,4 +42,45 @@ fn s11_a_key_that_is_not_for_events_sees_none() {
     assert!(!page.contains("hunter2"));
 }
 
-on_every_store!(the_newest_events_are_shown_first);
+/// A replay counts first, then delivers in the background, over each store.
+fn a_replay_is_counted_and_then_delivered_once(server: &mut Server) {
+    for at in 0..7 {
+        let event = json!({"type": "order.paid", "data": {"at": at}});
+        server.ask("POST", "/v1/events").json(&event).expect(201);
+    }
+    server.ask("POST", "/v1/events").json(&json!({"type": "user.left"})).expect(201);
+    let subscription = json!({"events": "order.*"});
+    server.ask("PUT", "/v1/subscriptions/books").json(&subscription).expect(201);
+    let browser = Browser::new(server);
+    let replay = |fields: &[(&str, &str)]| browser.post("/ui/consumers/books/replay", fields);
+    let counted = replay(&[("step", "count"), ("from", "2h")]).expect(303);
+    let to = counted.header("location").unwrap().split('#').next().unwrap().to_owned();
+    let page = browser.get(&to).expect(200).text;
+    assert!(page.contains("Deliver 7 events again"), "{page}");
+    let depth = || {
+        let found = server.get("/v1/subscriptions/books").send().expect(200).value();
+        found["stats"]["depth"].as_u64().unwrap()
+    };
+    assert_eq!(depth(), 0, "nothing was delivered yet");
+    let field = |name: &str| {
+        let (_, rest) = page.split_once(&format!("name=\"{name}\" value=\"")).expect("a field");
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let (name, from) = (field("name"), field("from"));
+    // A form that is sent twice delivers once.
+    for _ in 0..2 {
+        let fields =
+            [("step", "deliver"), ("from", from.as_str()), ("name", &name), ("matched", "7")];
+        let run = replay(&fields).expect(303).header("location").unwrap().to_owned();
+        let end = Instant::now() + Duration::from_secs(30);
+        while !browser.get(&run).expect(200).text.contains("done") {
+            assert!(Instant::now() < end, "{}", browser.get(&run).text);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(browser.get(&run).text.contains("Replay events to books"));
+    }
+    assert_eq!(depth(), 7);
+    replay(&[("step", "count"), ("from", "soon")]).expect(422);
+}
+
+on_every_store!(the_newest_events_are_shown_first, a_replay_is_counted_and_then_delivered_once);

@@ -226,7 +226,8 @@ fn s11_a_run_is_shown_to_and_stopped_by_its_own_key_only() {
     let run = acme.post("/ui/bulk", &fields).expect(303).header("location").unwrap().to_owned();
     acme.get(&run).expect(200);
     admin.get(&run).expect(404);
-    admin.post(&format!("{run}/stop"), &[]).expect(404);
+    let stop = format!("{}/stop", run.split('?').next().unwrap());
+    admin.post(&stop, &[]).expect(404);
     let fields = [("action", "cancel"), ("q", "queue:other"), ("matched", "1")];
     let run = acme.post("/ui/bulk", &fields).expect(303).header("location").unwrap().to_owned();
     let end = Instant::now() + Duration::from_secs(10);

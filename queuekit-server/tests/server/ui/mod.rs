@@ -3,6 +3,7 @@
 
 mod assets;
 mod browser;
+mod changes;
 mod events;
 mod forms;
 mod jobs;
