@@ -8,6 +8,7 @@ use queuekit::events::Subscription;
 use queuekit::jobs::PageSize;
 use queuekit::queues::Queue;
 use queuekit::schedules::ScheduleName;
+use queuekit::store::Kind;
 use queuekit::store::capability::ScheduleQuery;
 use queuekit::{QueueName, Timestamp};
 
@@ -30,12 +31,23 @@ pub(in crate::ui) struct Extras {
     was_part: bool,
     /// The latest error groups.
     pub(in crate::ui) groups: Arc<[ErrorGroup]>,
-    /// Schedules whose time has come, with that time, and when they were read by the store's clock.
-    pub(in crate::ui) due: Arc<[(ScheduleName, Timestamp)]>,
+    /// Schedules whose time has come, and when they were read by the store's clock.
+    pub(in crate::ui) due: Arc<[DueSchedule]>,
     pub(in crate::ui) due_as_of: Timestamp,
+    /// Whether one of them was read last.
+    was_definition: bool,
     pub(in crate::ui) consumers: Arc<[Subscription]>,
     pub(in crate::ui) trend: Trend,
     pub(in crate::ui) runs: RunsTrend,
+}
+
+/// A schedule whose time has come.
+#[derive(Clone)]
+pub(in crate::ui) struct DueSchedule {
+    pub(in crate::ui) name: ScheduleName,
+    pub(in crate::ui) at: Timestamp,
+    /// Queue and kind of its job, once it was read.
+    pub(in crate::ui) target: Option<(QueueName, Kind)>,
 }
 
 impl Extras {
@@ -78,11 +90,35 @@ impl Extras {
         Ok(())
     }
 
+    /// Reads which schedules are due, or what one of them enqueues: a row does not say it, and
+    /// restricted keys see only what is for them.
     async fn read_due(&mut self, app: &App) -> queuekit::Result<()> {
+        let unknown = self.due.iter().position(|due| due.target.is_none());
+        self.was_definition = !self.was_definition && unknown.is_some();
+        if let Some(at) = unknown.filter(|_| self.was_definition) {
+            return self.read_definition(app, at).await;
+        }
         let Some(schedules) = app.store().capabilities().schedules else { return Ok(()) };
         let found = schedules.find_schedules(&ScheduleQuery::Due(None, SCHEDULES)).await?;
-        let due = found.rows.into_iter().filter_map(|row| Some((row.name, row.next_at?)));
+        let known = |name: &ScheduleName| {
+            self.due.iter().find(|due| due.name == *name).and_then(|due| due.target.clone())
+        };
+        let due = found.rows.into_iter().filter_map(|row| {
+            Some(DueSchedule { target: known(&row.name), at: row.next_at?, name: row.name })
+        });
         (self.due, self.due_as_of) = (due.collect(), found.now);
+        Ok(())
+    }
+
+    async fn read_definition(&mut self, app: &App, at: usize) -> queuekit::Result<()> {
+        let mut due = self.due.to_vec();
+        if let Some(of) = due.get_mut(at)
+            && let Some(schedule) = app.client().schedules().get(&of.name).await?
+        {
+            let job = schedule.definition.job();
+            of.target = Some((job.queue().clone(), job.kind().clone()));
+        }
+        self.due = due.into();
         Ok(())
     }
 

@@ -31,6 +31,7 @@ use crate::web::memory_budget::RequestBudget;
 use crate::wire::Time;
 
 pub(super) use board::{Board, Snapshot};
+pub(super) use extras::DueSchedule;
 pub(super) use watched::WatchedJob;
 
 /// The most bytes of the parts of a page. A part beyond it is left as it is.

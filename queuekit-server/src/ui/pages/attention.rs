@@ -5,7 +5,7 @@ use queuekit::Timestamp;
 use super::queue_rows::store_time;
 use super::text::{jobs_url, query};
 use crate::ui::attention::{self, Found, Place, Urgency};
-use crate::ui::live::Snapshot;
+use crate::ui::live::{DueSchedule, Snapshot};
 use crate::ui::view::{Concern, When};
 use crate::ui::viewer::Viewer;
 use crate::web::auth::Caller;
@@ -68,12 +68,12 @@ pub(super) fn of_extras(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
 }
 
 fn of_schedules(caller: &Caller, now: &Snapshot) -> Vec<Found> {
-    // A row does not say of which queue and kind its job is.
-    if caller.is_bound() {
-        return Vec::new();
-    }
     let extras = &now.extras;
-    let late = extras.due.iter();
-    late.filter_map(|(name, due)| attention::of_schedule(name.as_str(), *due, extras.due_as_of))
+    let is_seen = |due: &&DueSchedule| match &due.target {
+        Some((queue, kind)) => caller.sees_queue(queue.as_str()) && caller.sees_kind(kind.as_str()),
+        None => !caller.is_bound(),
+    };
+    let seen = extras.due.iter().filter(is_seen);
+    seen.filter_map(|due| attention::of_schedule(due.name.as_str(), due.at, extras.due_as_of))
         .collect()
 }

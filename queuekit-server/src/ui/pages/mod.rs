@@ -30,6 +30,7 @@ pub(super) mod queues;
 mod replay;
 pub(super) mod run;
 mod run_address;
+mod schedule_edit;
 mod schedules;
 mod selected;
 pub(super) mod shell;

@@ -8,7 +8,7 @@ use queuekit::queues::{Keep, KeyOnDead, KeyOnWait, Order, Queue};
 use queuekit::{Job, QueueName, Status};
 
 use super::history::{self, Range, RangeQuery};
-use super::queue_rows::{Slots, health, queues_of};
+use super::queue_rows::{Slots, health, queues_of, store_time};
 use super::text::jobs_url;
 use super::workers;
 use crate::grammar::Span;
@@ -17,14 +17,16 @@ use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
 use crate::ui::view::{
     Action, Count, Mark, Ms, Page, QueueHead, QueuePage, Setting, SettingsForm, StateBar,
-    StatePart, Tally, TallyRow, Tone,
+    StatePart, Tally, TallyRow, Tone, When,
 };
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
-use crate::wire::JobsBody;
+use crate::wire::{AuditBody, AuditEntryBody, JobsBody};
 
 /// How many ready jobs are looked at for the kinds and keys that wait.
 const SAMPLE: usize = 200;
+/// How many entries of the audit log are looked through.
+const ENTRIES: usize = 200;
 /// The most rows of a tally.
 const TALLY: usize = 20;
 
@@ -52,7 +54,7 @@ pub(in crate::ui) async fn show(
         kinds,
         keys,
         workers: workers::table(&viewer, &now, Some(name.as_str())),
-        settings: settings(&viewer, queue),
+        settings: settings(&viewer, queue, last_change(&viewer, &name, &now).await),
         actions: actions(&viewer, queue),
         name: name.to_string(),
     };
@@ -155,7 +157,24 @@ pub(in crate::ui) fn why_not_admin(viewer: &Viewer) -> Option<String> {
     lacks.then(|| "Your key lacks the scope admin".to_owned())
 }
 
-fn settings(viewer: &Viewer, queue: &Queue) -> SettingsForm {
+/// Who changed the settings last, and when, as far as the latest entries of the audit log tell.
+async fn last_change(viewer: &Viewer, name: &QueueName, now: &Snapshot) -> Option<(String, When)> {
+    let caller = viewer.caller();
+    if !caller.has(Scope::Admin) || caller.is_bound() || now.outage.is_some() {
+        return None;
+    }
+    let answer = viewer.get(&format!("/v1/audit?limit={ENTRIES}")).await.ok()?;
+    let body: AuditBody = answer.read().ok()?;
+    let of_queue = format!("queue {name} ");
+    let is_change = |entry: &AuditEntryBody| {
+        let is_of_queue = entry.target.starts_with(&of_queue);
+        is_of_queue && entry.action == "configure" && entry.outcome == "done"
+    };
+    let entry = body.entries.into_iter().find(is_change)?;
+    Some((entry.who, When::of(entry.at.0, store_time(viewer, now))))
+}
+
+fn settings(viewer: &Viewer, queue: &Queue, changed: Option<(String, When)>) -> SettingsForm {
     let (name, own) = (&queue.name, &queue.settings);
     let or_none = |number: Option<u64>| number.map_or("none".to_owned(), |it| it.to_string());
     let age = |keep: &Keep| keep.age().map_or("none".to_owned(), |age| Span(age).to_string());
@@ -214,6 +233,7 @@ fn settings(viewer: &Viewer, queue: &Queue) -> SettingsForm {
     SettingsForm {
         url: format!("{}/ui/queues/{name}/settings", viewer.base()),
         rows,
+        changed,
         impossible: why_not_admin(viewer),
         cli: format!("queuekit queue set {name} --help"),
     }

@@ -1,7 +1,7 @@
 //! `/ui/schedules`: jobs by the clock.
 
 use axum::extract::{Path, Query};
-use axum::http::Method;
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use jiff::tz::TimeZone;
 use queuekit::schedules::ScheduleName;
@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use super::filter::Filter;
 use super::job_life::ran;
-use super::jobs;
 use super::queue_rows::store_time;
 use super::text::query;
+use super::{jobs, schedule_edit};
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
@@ -51,15 +51,23 @@ pub(super) async fn list(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
 }
 
 pub(super) async fn show(viewer: Viewer, Path(name): Path<String>) -> Result<Response, Failure> {
-    let name = ScheduleName::new(name)?;
+    page(&viewer, &ScheduleName::new(name)?, None).await
+}
+
+/// The page of a schedule; with the change that was refused, if one was.
+pub(super) async fn page(
+    viewer: &Viewer,
+    name: &ScheduleName,
+    refused: Option<(&Form, String)>,
+) -> Result<Response, Failure> {
     let path = format!("/v1/schedules/{name}");
     let answer = viewer.get(&path).await?;
     let schedule: ScheduleBody = answer.read()?;
     let next: NextRunsBody = viewer.get(&format!("{path}/next?count=5")).await?.read()?;
     let now = viewer.ui.0.board.now().await;
-    let (at, base) = (store_time(&viewer, &now), viewer.base());
+    let (at, base) = (store_time(viewer, &now), viewer.base());
     let mut row = row(&schedule, base, at);
-    row.dots = dots(&viewer, &row, at).await?;
+    row.dots = dots(viewer, &row, at).await?;
     let zone = schedule.zone.as_deref().and_then(|zone| TimeZone::get(zone).ok());
     let zone = zone.unwrap_or(TimeZone::UTC);
     let in_zone = |at: Timestamp| {
@@ -72,8 +80,9 @@ pub(super) async fn show(viewer: Viewer, Path(name): Path<String>) -> Result<Res
         shell: viewer.shell(Page::Schedules, name.as_str(), &now),
         next: next.next.iter().map(|next| (in_zone(next.0), When::of(next.0, at))).collect(),
         facts: facts(&schedule, at),
-        payload: Content::of(&viewer, "payload", (&of.0, &of.1), payload.as_bytes(), None),
-        actions: actions(&viewer, &row),
+        payload: Content::of(viewer, "payload", (&of.0, &of.1), payload.as_bytes(), None),
+        actions: actions(viewer, &row),
+        form: schedule_edit::form(viewer, &schedule, refused),
         cli: format!("queuekit cron list {name}"),
         row,
     };
@@ -185,11 +194,20 @@ fn actions(viewer: &Viewer, row: &ScheduleRow) -> Vec<Action> {
 pub(super) async fn act(
     viewer: Viewer,
     Path((name, action)): Path<(String, String)>,
-    _: Form,
+    form: Form,
 ) -> Result<Response, Failure> {
     let name = ScheduleName::new(name)?;
     let path = format!("/v1/schedules/{name}");
     let did = match action.as_str() {
+        "edit" => match schedule_edit::store(&viewer, &name, &form).await {
+            Ok(()) => "schedule",
+            Err(failure) if failure.status == StatusCode::UNPROCESSABLE_ENTITY => {
+                let mut page = page(&viewer, &name, Some((&form, failure.detail))).await?;
+                *page.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+                return Ok(page);
+            }
+            Err(failure) => return Err(failure),
+        },
         "pause" | "resume" => {
             viewer.act(Method::POST, &format!("{path}/{action}")).await?;
             "schedule"

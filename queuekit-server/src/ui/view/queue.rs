@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Action, Chart, Count, Health, Mark, Ms, RangeLink, Shell, WorkerTable, parts};
+use super::{Action, Chart, Count, Health, Mark, Ms, RangeLink, Shell, When, WorkerTable, parts};
 
 /// The page `/ui/queues/NAME`.
 #[derive(Clone, Debug, Template)]
@@ -81,6 +81,8 @@ pub(crate) struct SettingsForm {
     /// With the prefix.
     pub(crate) url: String,
     pub(crate) rows: Vec<Setting>,
+    /// Who made the last change that the audit log still has, and when.
+    pub(crate) changed: Option<(String, When)>,
     /// Why this viewer cannot change them.
     pub(crate) impossible: Option<String>,
     /// The command that shows how to change them.

@@ -49,5 +49,22 @@ pub(crate) struct SchedulePage {
     pub(crate) facts: Facts,
     pub(crate) payload: Content,
     pub(crate) actions: Vec<Action>,
+    pub(crate) form: ScheduleForm,
+    pub(crate) cli: String,
+}
+
+/// The form that changes a schedule.
+#[derive(Clone, Debug)]
+pub(crate) struct ScheduleForm {
+    /// With the prefix.
+    pub(crate) url: String,
+    /// `30 2 * * *` or `every 5m`
+    pub(crate) timing: String,
+    pub(crate) zone: String,
+    /// None if it cannot be changed in a form, or is hidden.
+    pub(crate) payload: Option<String>,
+    pub(crate) impossible: Option<String>,
+    /// Why the last change was refused.
+    pub(crate) error: Option<String>,
     pub(crate) cli: String,
 }
