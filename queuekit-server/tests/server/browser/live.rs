@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{Tab, chrome};
 use crate::common::{Server, Store};
 
-/// After a change of the store, the page shows it within this time.
+/// After a change of the store, the page shows it within this time: in most tries, because a busy
+/// machine can stop a browser for longer than that.
 const WITHIN: Duration = Duration::from_secs(2);
 const TRIES: u64 = 5;
 
@@ -52,14 +53,17 @@ fn changes_are_shown(test: &str, kind: &str) {
         tab.go(&format!("{}{page}", server.url));
         tab.until("return document.getElementById('live-word').textContent === 'Live'");
         tab.js("window.isSame = true");
+        let mut times = Vec::new();
         for number in 0..TRIES {
             let text = change(number);
             let has =
                 "return document.querySelector(arguments[0]).textContent.includes(arguments[1])";
             let took = tab.until_with(has, &[json!(css), json!(text)]);
             println!("{kind} {page}: {took:?}");
-            late.extend((took > WITHIN).then(|| format!("{page}: {took:?}")));
+            times.push(took);
         }
+        times.sort_unstable();
+        late.extend((times[times.len() / 2] > WITHIN).then(|| format!("{page}: {times:?}")));
         assert_eq!(tab.js("return window.isSame"), true, "{page} was loaded again");
     };
     let more = |_| {
