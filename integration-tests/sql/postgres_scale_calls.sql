@@ -15,7 +15,7 @@ EXECUTE enqueue_any (
     test_ids(4, 0, 0), '{4}', '{0}', '{work}', '{21}', '{0}', '{}', '{3}', '{60000}', '{}',
     '{}', '{payload}', '{}', '{}', '{new}', '{false}', true, '{}', false
 );
-EXECUTE content (test_ids(3, 1, 2));
+EXECUTE content (test_ids(3, 1, 2), '{1,1}');
 EXECUTE key_holders ('{leased,ended}', '{i1,i1}');
 EXECUTE reserve (
     '{plain}', '{10}', 10, '00000000-0000-0000-0000-000000000000', 30000, 'w', false, false, '{}',

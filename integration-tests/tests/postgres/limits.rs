@@ -53,9 +53,9 @@ async fn s6_a_call_that_names_one_large_item_a_thousand_times_reads_it_once() {
     let Some(stage) = Stage::open(test).await else { return };
     let proxy = Proxy::start(&stage.database.url()).await;
     let store = PostgresStore::connect_url(&proxy.url(&stage.url("pool_size=2"))).await.unwrap();
-    let store = Arc::new(store);
+    let store: Arc<dyn Backend> = Arc::new(store);
     assert_jobs_are_compared_at_once(&*store, &proxy).await;
-    assert_events_are_compared_at_once(&Client::shared(store.clone()), &proxy).await;
+    assert_events_are_compared_at_once(&Client::shared(Arc::clone(&store)), &proxy).await;
     store.close().await.unwrap();
     stage.end().await;
 }

@@ -19,6 +19,7 @@ const BLOCKS: f64 = 1000.0;
 /// Statements in which the planner cannot turn a look per row around, whatever it takes the tables
 /// to hold.
 const LOOKED_UP: &[&str] = &[
+    "content",
     "enqueue",
     "enqueue_any",
     "extend",

@@ -53,9 +53,10 @@ async fn s6_a_call_that_names_one_large_item_a_thousand_times_reads_it_once() {
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
     let proxy = Proxy::start(&stage.server).await;
-    let store = Arc::new(RedisStore::connect_url(&proxy.url(&stage.url(""))).await.unwrap());
+    let store: Arc<dyn Backend> =
+        Arc::new(RedisStore::connect_url(&proxy.url(&stage.url(""))).await.unwrap());
     assert_jobs_are_compared_at_once(&*store, &proxy).await;
-    assert_events_are_compared_at_once(&Client::shared(store.clone()), &proxy).await;
+    assert_events_are_compared_at_once(&Client::shared(Arc::clone(&store)), &proxy).await;
     store.close().await.unwrap();
     stage.end().await;
 }

@@ -7,10 +7,6 @@ use queuekit_conformance::{program, this_test};
 
 use crate::common::{Server, Store};
 
-/// Inputs that are made up for each operation, beside those that its description calls for. A
-/// daily run has the first of them.
-const INPUTS: u32 = 10;
-const INPUTS_IN_LONG_RUNS: u32 = 30;
 /// Removing what the others look at goes apart.
 const WITHOUT_REMOVAL: &[&str] = &["--exclude-method", "DELETE"];
 const ONLY_REMOVAL: &[&str] = &["--include-method", "DELETE"];
@@ -41,14 +37,12 @@ fn holds_what_it_says(program: &Path, store: &str, phases: &str, methods: &[&str
     std::fs::write(environment, "QUEUEKIT_API_KEY=marker-secret\n").expect("a file");
     let server = Server::start(store_of, &[]);
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/http/schemathesis.toml");
-    let long = std::env::var_os("QUEUEKIT_TEST_LONG").is_some();
-    let inputs = if long { INPUTS_IN_LONG_RUNS } else { INPUTS }.to_string();
     let ran = Command::new(program)
         .current_dir(server.store.directory.path())
         .arg("--config-file")
         .arg(config)
         .args(["run", &format!("{}/openapi.json", server.url), "--phases", phases])
-        .args(["--checks", "all", "-n", &inputs, "--seed", "1", "--request-timeout", "70"])
+        .args(["--checks", "all", "-n", "30", "--seed", "1", "--request-timeout", "70"])
         .args(methods)
         .output()
         .expect("it runs");
