@@ -134,8 +134,11 @@ pub(super) fn consumer(body: &SubscriptionBody, base: &str) -> ConsumerRow {
         Mark::new("warning", "failing")
     } else if lag.value >= LAG {
         Mark::new("warning", "lagging")
-    } else {
+    } else if stats.is_some() {
         Mark::new("ok", "ok")
+    } else {
+        // The list has no statistics.
+        Mark::new("ok", "enabled")
     };
     ConsumerRow {
         name: body.consumer.clone(),

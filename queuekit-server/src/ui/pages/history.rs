@@ -228,13 +228,12 @@ fn latency(read: &Read, times: &[Timestamp], points: Vec<Point>, deploys: Vec<De
     };
     let mut all = Runs::default();
     read.runs.values().for_each(|runs| all.merge(runs));
-    let told =
-        |of: &Histogram| millis(of, 0.95).map_or("unknown".to_owned(), |ms| Ms(ms).to_string());
-    let sentence = format!(
-        "95 % of runs waited less than {} and took less than {}",
-        told(&all.wait),
-        told(&all.run)
-    );
+    let sentence = match (millis(&all.wait, 0.95), millis(&all.run, 0.95)) {
+        (Some(wait), Some(run)) => {
+            format!("95 % of runs waited less than {} and took less than {}", Ms(wait), Ms(run))
+        }
+        _ => "no run has ended in this time".to_owned(),
+    };
     Chart {
         id: "latency",
         title: "Wait and run",

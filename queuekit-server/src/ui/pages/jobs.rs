@@ -138,8 +138,10 @@ fn pager(found: Option<&JobsBody<Job>>, here: &str, is_later: bool) -> Pager {
     let Some(found) = found else { return Pager::default() };
     let examined = found.examined.jobs;
     let more = if found.cursor.is_some() { ", and more" } else { "" };
+    let shown = format!("{}{more}", Count::exact(found.jobs.len() as u64).jobs());
     Pager {
-        shown: format!("{}{more}", Count::exact(found.jobs.len() as u64).jobs()),
+        // The list itself says that nothing matches.
+        shown: if found.jobs.is_empty() && more.is_empty() { String::new() } else { shown },
         examined: (examined > found.jobs.len() + EXAMINED)
             .then(|| format!("examined {}", Count::exact(examined as u64))),
         newer: is_later.then(|| here.to_owned()),
