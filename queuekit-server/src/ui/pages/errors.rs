@@ -1,6 +1,9 @@
 //! `/ui/errors`: what fails, in groups.
 
+use std::cmp::Reverse;
+
 use axum::extract::Query;
+use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
@@ -36,16 +39,26 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
     viewer.caller().need(Scope::Read)?;
     let now = viewer.ui.0.board.now().await;
     let queue = Some(asked.queue.as_str()).filter(|queue| !queue.is_empty());
-    let answer = viewer.find("/v1/errors", &ToApi { queue, limit: ROWS }).await?;
-    let found: ErrorGroupsBody = answer.read()?;
+    let (groups, is_to_choose) = match groups(&viewer, queue).await {
+        Ok(groups) => (groups, false),
+        // Of many queues the store merges no groups.
+        Err(refused) if queue.is_none() && refused.status == StatusCode::UNPROCESSABLE_ENTITY => {
+            (Vec::new(), true)
+        }
+        Err(failure) => return Err(failure),
+    };
     let at = store_time(&viewer, &now);
     let rows: Vec<GroupRow> =
-        found.groups.into_iter().map(|group| row(group, viewer.base(), at)).collect();
+        groups.into_iter().map(|group| row(group, viewer.base(), at)).collect();
     let base = viewer.base();
     let mut queues = vec![(format!("{base}/ui/errors"), "all".to_owned(), queue.is_none())];
     let failing = queues_of(&viewer, &now);
     let failing = failing.filter(|queue| queue.totals.failed + queue.totals.dead > 0);
-    queues.extend(failing.take(QUEUES).map(|own| {
+    let mut failing: Vec<_> = failing.collect();
+    if is_to_choose {
+        failing.sort_by_key(|queue| Reverse(queue.totals.dead));
+    }
+    queues.extend(failing.into_iter().take(QUEUES).map(|own| {
         let name = own.name.as_str();
         let url = format!("{base}/ui/errors?queue={}", query(name));
         (url, name.to_owned(), queue == Some(name))
@@ -55,11 +68,18 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
     let page = Errors {
         shell: viewer.shell(Page::Errors, "Errors", &now),
         queue: asked.queue,
+        is_to_choose,
         queues,
         rows,
         pager: Pager { shown, ..Pager::default() },
     };
     viewer.show(&page).await
+}
+
+async fn groups(viewer: &Viewer, queue: Option<&str>) -> Result<Vec<ErrorGroupBody>, Failure> {
+    let answer = viewer.find("/v1/errors", &ToApi { queue, limit: ROWS }).await?;
+    let found: ErrorGroupsBody = answer.read()?;
+    Ok(found.groups)
 }
 
 /// A group as a row.

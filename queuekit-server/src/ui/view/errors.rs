@@ -11,6 +11,8 @@ pub(crate) struct Errors {
     pub(crate) shell: Shell,
     /// Only of this queue; empty for all.
     pub(crate) queue: String,
+    /// There are too many queues for a list of all.
+    pub(crate) is_to_choose: bool,
     /// Queues to choose: address with the prefix, name, and whether it is the present one.
     pub(crate) queues: Vec<(String, String, bool)>,
     pub(crate) rows: Vec<GroupRow>,

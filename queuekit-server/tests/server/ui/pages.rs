@@ -160,3 +160,20 @@ fn doctor_lists_what_is_wanted_in_production() {
     }
     assert!(!page.contains('`'), "code is marked as code");
 }
+
+/// Guard: the page was refused above 100 queues, and offered none to choose.
+#[test]
+fn errors_of_many_queues_are_shown_for_one_that_is_chosen() {
+    let server = guarded();
+    let jobs: Vec<_> = (0..101).map(|n| json!({"kind": "t", "queue": format!("q{n}")})).collect();
+    by(&server, "admin", "POST", "/v1/jobs").json(&json!({ "jobs": jobs })).expect(201);
+    let reserve = json!({"queues": ["q7"], "worker": "w"});
+    let leased = by(&server, "admin", "POST", "/v1/reserve").json(&reserve).expect(200).value();
+    let nack = json!({"token": leased["leases"][0]["token"], "kind": "fatal", "error": "no disk"});
+    by(&server, "admin", "POST", "/v1/nack").json(&json!({ "nacks": [nack] })).expect(200);
+    let browser = Browser::of(&server, "admin");
+    let page = browser.get("/ui/errors").expect(200).text;
+    assert!(page.contains("Choose one above"), "{page}");
+    assert!(page.contains("/ui/errors?queue=q7"), "{page}");
+    assert!(browser.get("/ui/errors?queue=q7").expect(200).text.contains("no disk"));
+}
