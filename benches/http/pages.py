@@ -2,7 +2,7 @@
 
     python3 benches/http/pages.py http://127.0.0.1:8080 [QUEUES] [JOBS]
 
-The server must have an empty store, no keys, and nobody else who looks at its dashboard. The script
+The server must have an empty store, no keys, and no other viewers of its dashboard. The script
 first fills the store with 1,000 queues and 1,000,000 jobs: of each twenty, sixteen are ready, two
 scheduled, one is completed and one dead. Then it gets each page 15 times, and prints the median and
 the longest time from the request to the end of the answer, in milliseconds.

@@ -15,7 +15,7 @@ const PLACES: usize = 512;
 /// and those of one address.
 const OF_ADDRESS: usize = 64;
 
-/// Who logs in at present.
+/// The logins in progress, by address.
 #[derive(Debug, Default)]
 pub(super) struct LoginPlaces(Arc<Mutex<HashMap<IpAddr, usize>>>);
 

@@ -15,17 +15,7 @@ use crate::cli::cells::or_dash;
 use crate::cli::format::span;
 use crate::cli::output::Output;
 use crate::cli::table::{Cell, Table};
-
-/// Statuses that have a column.
-const SHOWN: [Status; 7] = [
-    Status::Ready,
-    Status::Running,
-    Status::Failed,
-    Status::Scheduled,
-    Status::Blocked,
-    Status::Dead,
-    Status::Completed,
-];
+use crate::wire::COUNTED_STATUSES;
 
 /// All queues, as the server answered them.
 pub(crate) async fn all(api: &Api) -> Result<Vec<Box<RawValue>>> {
@@ -67,7 +57,7 @@ pub(crate) fn table(queues: &[Queue]) -> Table {
     ];
     let mut table = Table::new(&names, "no queues yet: the first job creates one");
     for queue in queues {
-        let counts = SHOWN.map(|status| count(queue, status));
+        let counts = COUNTED_STATUSES.map(|status| count(queue, status));
         let oldest = queue.oldest_ready_age.map(span);
         let mut row = vec![Cell::from(&queue.name)];
         row.extend(counts);

@@ -172,7 +172,7 @@ impl Shared {
 
 async fn keep_reading(shared: Arc<Shared>) {
     let stopping = shared.app.stopping().clone();
-    // A viewer who returns after a while gets the latest figures, without waiting for new ones.
+    // The first reading after a pause takes the latest figures, and waits for no new ones.
     let mut seen = None;
     while shared.is_seen() {
         let before = shared.latest.borrow().as_ref().map(|(_, last)| Arc::clone(last));

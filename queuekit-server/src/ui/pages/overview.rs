@@ -17,22 +17,12 @@ use crate::ui::view::{
 };
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
+use crate::wire::COUNTED_STATUSES;
 
 /// The most queues on the first page: those that need to be looked at first.
 const QUEUES: usize = 20;
 /// The most lines that need attention.
 const CONCERNS: usize = 20;
-
-/// Statuses with a number of their own.
-const NUMBERS: [Status; 7] = [
-    Status::Ready,
-    Status::Running,
-    Status::Failed,
-    Status::Scheduled,
-    Status::Blocked,
-    Status::Dead,
-    Status::Completed,
-];
 
 pub(in crate::ui) async fn show(
     viewer: Viewer,
@@ -106,7 +96,7 @@ pub(in crate::ui) fn numbers(viewer: &Viewer, now: &Snapshot) -> Numbers {
             note: String::new(),
         }
     };
-    Numbers { items: NUMBERS.map(number).into() }
+    Numbers { items: COUNTED_STATUSES.map(number).into() }
 }
 
 /// The queues that need to be looked at first: the least healthy, then those with the most to do.

@@ -105,7 +105,7 @@ fn palette(tab: &Tab) {
     let told = tab.text(
         "return document.querySelector('dialog input').getAttribute('aria-activedescendant')",
     );
-    assert_eq!(told, second, "what is chosen is told to those who do not see it");
+    assert_eq!(told, second, "screen readers announce the selected entry");
     tab.press_key(ESCAPE);
 }
 

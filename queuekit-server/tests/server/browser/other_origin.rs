@@ -1,4 +1,4 @@
-//! A page of another origin, in the browser of a person who is logged in.
+//! What a page of another origin can do in a browser with a session.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -19,16 +19,15 @@ pub struct Page {
     pub status: u16,
 }
 
-/// What stands in a field that holds any text: by the name of the field, and what a shop would have
-/// there.
+/// The text for a free-text field, given the name of the field and an ordinary value for it.
 pub type Say = fn(&'static str, &'static str) -> String;
 
-/// What a shop would have there.
+/// The ordinary value.
 pub fn plain(_: &'static str, plain: &'static str) -> String {
     plain.to_owned()
 }
 
-/// The key of the person who looks.
+/// The key that the tests log in with.
 pub const KEY: &str = "admin";
 
 impl World {

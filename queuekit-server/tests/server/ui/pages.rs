@@ -177,3 +177,13 @@ fn errors_of_many_queues_are_shown_for_one_that_is_chosen() {
     assert!(page.contains("/ui/errors?queue=q7"), "{page}");
     assert!(browser.get("/ui/errors?queue=q7").expect(200).text.contains("no disk"));
 }
+
+/// Guard: a refusal was rendered as a page, so that a key beyond its quota cost as much as before.
+#[test]
+fn s6_a_key_that_has_spent_its_quota_gets_a_line_and_no_page() {
+    let server = guarded();
+    let browser = Browser::of(&server, "slow");
+    let refused = (0..100).map(|_| browser.get("/ui/about")).find(|reply| reply.status == 429);
+    let refused = refused.expect("the key may make five requests a second");
+    assert!(!refused.text.contains("<html"), "{}", refused.text);
+}

@@ -1,6 +1,5 @@
 //! Queues, with the numbers of their jobs.
 
-use queuekit::Status;
 use queuekit::queues::Queue;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -13,20 +12,10 @@ use crate::cli::top::look::{Look, bold, status_word};
 use crate::cli::top::model::Model;
 use crate::cli::top::text::{count, seconds};
 use crate::ui::attention;
+use crate::wire::COUNTED_STATUSES;
 
 /// From this width on, more columns are shown.
 const WIDE: u16 = 100;
-/// Statuses that have a column.
-const SHOWN: [Status; 7] = [
-    Status::Ready,
-    Status::Running,
-    Status::Failed,
-    Status::Scheduled,
-    Status::Blocked,
-    Status::Dead,
-    Status::Completed,
-];
-
 pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let area = draw_heading(model, frame, area, &model.queues().len().to_string(), "queue");
     let slot = &model.figures.queues;
@@ -58,7 +47,10 @@ pub(super) fn table(model: &Model, look: Look, queues: &[&Queue]) -> Grid {
     ]);
     for queue in queues {
         let mut row = vec![Cell::styled(&queue.name, bold())];
-        row.extend(SHOWN.map(|status| Cell::count(queue.counts.get(status), look.status(status))));
+        row.extend(
+            COUNTED_STATUSES
+                .map(|status| Cell::count(queue.counts.get(status), look.status(status))),
+        );
         let rate = model.figures.completed_per_minute(&queue.name);
         row.push(Cell::or_dash(rate.map(|rate| format!("{rate:.0}"))));
         row.push(Cell::or_dash(queue.oldest_ready_age.map(seconds)));
