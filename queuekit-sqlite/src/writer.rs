@@ -136,11 +136,14 @@ struct Thread {
     ends_at: Arc<OnceLock<Instant>>,
     cancels: Cancels,
     looked: Instant,
+    /// The state of the file that everybody who waits has heard of.
     version: Option<i64>,
 }
 
 impl Thread {
     fn run(&mut self) {
+        // Nobody waits yet, so what others have written until now needs no ring.
+        self.version = self.data_version();
         loop {
             let mut batch = Vec::new();
             let mut next = match self.wait() {
@@ -269,14 +272,17 @@ impl Thread {
             return;
         }
         self.looked = Instant::now();
-        let version = self.conn.prepare_cached(DATA_VERSION);
-        let version = version.and_then(|mut version| version.query_row([], only));
-        let version: Option<i64> = version.ok();
+        let version = self.data_version();
         if version != self.version {
             self.version = version;
             self.settings.wakeups.ring_all();
             // If it fails, workers learn of cancels with their next heartbeats.
             let _ = self.cancels.look(&self.conn, &self.settings.wakeups);
         }
+    }
+    /// Changes when another connection commits.
+    fn data_version(&self) -> Option<i64> {
+        let mut version = self.conn.prepare_cached(DATA_VERSION).ok()?;
+        version.query_row([], only).ok()
     }
 }

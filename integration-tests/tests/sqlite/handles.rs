@@ -62,6 +62,21 @@ async fn r13_6_an_enqueue_of_another_handle_rings_once() {
     theirs.close().await.unwrap();
 }
 
+/// Guard: otherwise each worker that starts would end its first rest at once.
+#[tokio::test]
+async fn r13_6_what_was_there_before_the_open_rings_nobody() {
+    let file = File::new();
+    let theirs = file.store().await;
+    add(&theirs, 1).await;
+    let ours = file.store().await;
+    let wakeup = ours.capabilities().wakeups.unwrap().subscribe(&[QueueName::default()]).unwrap();
+    assert!(is_silent(&wakeup).await, "who subscribes looks once anyway");
+    add(&theirs, 1).await;
+    rings("another handle's enqueue", &wakeup).await;
+    ours.close().await.unwrap();
+    theirs.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn r13_1_a_cancel_of_another_handle_rings_once() {
     let file = File::new();

@@ -42,11 +42,12 @@ async fn beat_until(stopped: &CancellationToken, shared: &Arc<Shared>) {
     let ttl = BeatTtl::from(shared.settings.ttl);
     let about = process(shared);
     loop {
+        // Read once: if a beat said more than this knows, one more would follow in the rest.
         let rests = shared.rest.is_on();
-        let mut answered = beat_once(shared, ttl, &about).await;
+        let mut answered = beat_once(shared, ttl, &about, rests).await;
         if answered == Some(true) {
             // So that the list shows at once that they are obeyed.
-            answered = beat_once(shared, ttl, &about).await;
+            answered = beat_once(shared, ttl, &about, rests).await;
         }
         let next = async {
             if rests && answered.is_some() {
@@ -65,9 +66,14 @@ async fn beat_until(stopped: &CancellationToken, shared: &Arc<Shared>) {
 }
 
 /// Beats, and obeys the orders of the answer; whether they were new, if the store has answered.
-async fn beat_once(shared: &Arc<Shared>, ttl: BeatTtl, about: &About) -> Option<bool> {
+async fn beat_once(
+    shared: &Arc<Shared>,
+    ttl: BeatTtl,
+    about: &About,
+    rests: bool,
+) -> Option<bool> {
     let leases = shared.leases()?;
-    match leases.beat(&present(shared, ttl, about)).await {
+    match leases.beat(&present(shared, ttl, about, rests)).await {
         Ok(orders) => {
             shared.vitals.store_answered();
             Some(obey(shared, orders))
@@ -80,7 +86,7 @@ async fn beat_once(shared: &Arc<Shared>, ttl: BeatTtl, about: &About) -> Option<
     }
 }
 
-fn present(shared: &Arc<Shared>, ttl: BeatTtl, about: &About) -> Beat {
+fn present(shared: &Arc<Shared>, ttl: BeatTtl, about: &About, rests: bool) -> Beat {
     let queues = Served::first(shared.settings.queues.iter().cloned());
     let kinds = Served::first(shared.settings.kinds.names());
     let mut beat = Beat::new(shared.id().clone(), queues, kinds, ttl);
@@ -89,7 +95,7 @@ fn present(shared: &Arc<Shared>, ttl: BeatTtl, about: &About) -> Beat {
     beat.running = u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX);
     beat.about = with_jobs(about, shared);
     beat.obeyed = shared.ordered.obeyed();
-    if shared.rest.is_on() {
+    if rests {
         beat.quiet_for = QUIET;
     }
     beat
