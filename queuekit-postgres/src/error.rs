@@ -91,6 +91,10 @@ impl From<PoolError> for Failure {
                 );
                 Error::new(ErrorKind::Unavailable, message).caused_by(error).into()
             }
+            PoolError::Backend(error) if is_of_settings(&error) => {
+                let message = format!("{}; correct the URL of the store", causes(&error));
+                Error::new(ErrorKind::Unavailable, message).caused_by(error).into()
+            }
             // Whatever the error: without a connection no statement was sent.
             PoolError::Backend(error) => {
                 let failure = Self::from(error);
@@ -219,6 +223,12 @@ fn is_of_tls(error: &tokio_postgres::Error) -> bool {
             || (first && error.to_string().contains("TLS")))
 }
 
+/// Whether the server asks for what the settings lack, such as a password: trying again will not
+/// help.
+fn is_of_settings(error: &tokio_postgres::Error) -> bool {
+    error.code().is_none() && error.to_string().starts_with("invalid configuration")
+}
+
 /// The driver's own text says little; what caused it says what failed.
 fn causes(error: &tokio_postgres::Error) -> String {
     let mut text = error.to_string();
@@ -237,4 +247,34 @@ pub(crate) fn closed() -> Error {
 /// The error for stored data that cannot be read.
 pub(crate) fn unreadable(what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("{what} cannot be read; it was not written by queuekit"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use queuekit_core::ErrorKind;
+
+    use crate::PostgresStore;
+
+    /// `AuthenticationCleartextPassword`.
+    const PASSWORD_PLEASE: &[u8] = b"R\0\0\0\x08\0\0\0\x03";
+
+    #[tokio::test]
+    async fn a_missing_password_is_named_with_where_to_add_it() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("postgres://ada@{}/jobs?sslmode=disable", server.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for client in server.incoming() {
+                let mut client = client.unwrap();
+                let _ = client.read(&mut [0; 1024]).unwrap();
+                client.write_all(PASSWORD_PLEASE).unwrap();
+            }
+        });
+        let error = PostgresStore::connect_url(&url).await.unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::Unavailable);
+        let says = error.to_string();
+        assert!(says.contains("password missing; correct the URL of the store"), "{says}");
+    }
 }
