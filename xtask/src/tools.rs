@@ -1,5 +1,5 @@
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Whether `cargo deny` can be run here.
@@ -38,9 +38,13 @@ pub(crate) fn clippy_driver() -> Option<String> {
 
 /// Whether cargo-deny has a database of advisories it can use without the network.
 pub(crate) fn has_advisory_database() -> bool {
-    let databases = cargo_home().map(|home| home.join("advisory-dbs"));
-    let entries = databases.and_then(|path| path.read_dir().ok());
-    entries.is_some_and(|mut entries| entries.next().is_some())
+    cargo_home().is_some_and(|home| holds_a_directory(&home.join("advisory-dbs")))
+}
+
+/// Each database is a directory. A `cargo deny fetch db` that failed leaves a lock file alone.
+fn holds_a_directory(path: &Path) -> bool {
+    let entries = path.read_dir().into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| path.is_dir())
 }
 
 /// Whether there is a Docker that starts containers for this user.
@@ -94,6 +98,16 @@ mod tests {
         let list = "1.89.0-aarch64-apple-darwin (default)\n";
         assert_eq!(find_toolchain(list, "1.89.0"), Some("1.89.0-aarch64-apple-darwin".to_owned()));
         assert_eq!(find_toolchain("1.8.0-x86_64\n1.890.0-x86_64\n", "1.89.0"), None);
+    }
+
+    #[test]
+    fn a_fetch_of_advisories_that_failed_has_left_no_database() {
+        let databases = tempfile::tempdir().unwrap();
+        assert!(!holds_a_directory(&databases.path().join("missing")));
+        std::fs::write(databases.path().join("db.lock"), "").unwrap();
+        assert!(!holds_a_directory(databases.path()), "a lock alone");
+        std::fs::create_dir(databases.path().join("advisory-db-3157b0e258782691")).unwrap();
+        assert!(holds_a_directory(databases.path()));
     }
 
     #[test]
