@@ -324,9 +324,10 @@ records! {
         at: DECIMAL_TIME,
     }
 
-    /// The answer to an enqueue of a job that is stored already: then its data.
+    /// The answer to an enqueue of a job that is stored already.
     SAME Same {
         now: TIME,
+        created: TIME,
     }
 }
 

@@ -8,12 +8,13 @@ use crate::common::store_fixture::in_the_dark;
 use crate::common::taken_ids::{
     assert_events_are_compared_at_once, assert_jobs_are_compared_at_once,
 };
+use crate::scale::Scale;
 use queuekit_conformance::kit::{
     assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft,
 };
 use queuekit_conformance::this_test;
 use queuekit_core::limits::PAYLOAD_BYTES_HARD;
-use queuekit_core::{Backend, Client, Limits};
+use queuekit_core::{Backend, Client, EnqueueOutcome, JobDraft, Limits, NewJob};
 use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_redis::{RedisConfig, RedisStore};
 
@@ -59,4 +60,25 @@ async fn s6_a_call_that_names_one_large_item_a_thousand_times_reads_it_once() {
     assert_events_are_compared_at_once(&Client::shared(Arc::clone(&store)), &proxy).await;
     store.close().await.unwrap();
     stage.end().await;
+}
+
+/// Guard: two such calls took 2 GB of the server's memory, and 20 s.
+#[tokio::test]
+async fn s6_a_call_that_names_many_large_jobs_reads_few_of_them() {
+    const JOBS: usize = 64;
+    let Some(scale) = Scale::open(this_test!()).await else { return };
+    let draft = |payload: Vec<u8>| JobDraft::new("work", payload);
+    let large: Vec<_> = (0..JOBS).map(|_| build(draft(vec![b'x'; 256 * 1024]))).collect();
+    for some in large.chunks(16) {
+        scale.store().enqueue(some).await.unwrap();
+    }
+    let small: Vec<_> = large.iter().map(|job| build(draft(vec![b'1']).id(job.id()))).collect();
+    let outcomes = scale.store().enqueue(&small).await.unwrap();
+    let conflict = |job: &NewJob| EnqueueOutcome::Conflict { existing: job.id() };
+    assert_eq!(outcomes, large.iter().map(conflict).collect::<Vec<_>>());
+    let used = scale.memory_of_scripts().await;
+    assert!(used < 8 * 1024 * 1024, "{used} bytes");
+    let again = scale.store().enqueue(&large[..16]).await.unwrap();
+    let duplicate = |job: &NewJob| EnqueueOutcome::Duplicate { existing: job.id() };
+    assert_eq!(again, large[..16].iter().map(duplicate).collect::<Vec<_>>());
 }

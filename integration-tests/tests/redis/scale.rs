@@ -96,6 +96,13 @@ impl Scale {
         found.next().map_or(0, |rest| rest.split(',').next().unwrap().parse().unwrap())
     }
 
+    /// Bytes that the scripts of the server have taken and not given back.
+    pub(crate) async fn memory_of_scripts(&self) -> u64 {
+        let info: String = self.stage.ask(cmd("INFO").arg("memory")).await;
+        let mut found = info.lines().filter_map(|line| line.strip_prefix("used_memory_lua:"));
+        found.next().unwrap().parse().unwrap()
+    }
+
     /// The longest that the server was busy with one command, and with which.
     pub(crate) async fn slowest(&self) -> (Duration, String) {
         let entries: Vec<Vec<Value>> = self.stage.ask(cmd("SLOWLOG").arg("GET").arg(-1)).await;

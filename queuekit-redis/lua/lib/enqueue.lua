@@ -3,9 +3,15 @@
 -- values: id; + and a delay or @ and an instant, in ms; deadline in ms from now, 0 if none; its
 -- data from the version on.
 
--- Per job that was not created, its number and a reason: `same`, the present and the data of the
--- job with its id, if an earlier job of the call has not had it; or `key` and the id of the holder of its idempotency key; or `full` and nothing.
+-- Per job that was not created, its number and a reason: `same`, the present and when the job with
+-- its id was created, which has its kind and payload; `other` and nothing if that job has not; `key`
+-- and the id of the holder of its idempotency key; or `full` and nothing.
 local answer = {}
+
+-- How many ids are looked up at once: their data comes with them, and may be large.
+local AT_ONCE = 8
+-- Records of the same kind and payload differ in length by less: by their keys and metadata.
+local MARGIN = 40960
 
 local function refuse(number, reason, with)
     answer[#answer + 1] = number
@@ -39,20 +45,72 @@ local function keys_of(static)
         sub(static, key_to + 1, key_to + hex(static, STATIC.unique))
 end
 
+-- A broken record may be empty.
+local function length_of(id)
+    local length = call('HSTRLEN', Q.data, id)
+    return (length > 0 or call('HEXISTS', Q.data, id) == 1) and length
+end
+
+-- The length of the data under each of these ids; false if there is none. Once data was found, none
+-- is read for others: a call may name many large jobs.
+local function lengths_of(ids)
+    local lengths, some = {}, false
+    for from = 1, #ids, AT_ONCE do
+        local to = math.min(from + AT_ONCE - 1, #ids)
+        local values = not some and call('HMGET', Q.data, unpack(ids, from, to))
+        for at = from, to do
+            if values then
+                local value = values[at - from + 1]
+                lengths[ids[at]], some = value and #value, some or value
+            else
+                lengths[ids[at]] = length_of(ids[at])
+            end
+        end
+    end
+    return lengths
+end
+
+-- The kind of a job whose keys end at a place of a record.
+local function kind_after(record, keys_to)
+    local to = record:find(' ', keys_to + 1, true)
+    return to and sub(record, keys_to + 1, to - 1)
+end
+
+-- The kind, payload and time of a stored job; nothing if it cannot be read.
+local function content_of(data)
+    if not Job.is_readable(data) then
+        return {}
+    end
+    local keys_to = DATA.head.to + hex(data, DATA.key) + hex(data, DATA.unique)
+    local payload = sub(data, #data + 1 - hex(data, DATA.payload))
+    return { kind = kind_after(data, keys_to), payload = payload, created = sub(data, DATA.created) }
+end
+
+-- Whether the content is that of a job to store.
+local function is_same(content, static)
+    local size = hex(static, STATIC.payload)
+    if #(content.payload or '') ~= size then
+        return false
+    end
+    local keys_to = STATIC.head.to + hex(static, STATIC.key) + hex(static, STATIC.unique)
+    return content.kind == kind_after(static, keys_to)
+        and content.payload == sub(static, #static + 1 - size)
+end
+
 -- Stores `count` jobs of a list from a place on; in the answer the first of them has the number
 -- `number`.
 local function enqueue(jobs, from, count, number)
     -- Each id once: a call may name one large job a thousand times.
-    local ids, distinct, places, told = {}, {}, {}, {}
+    local ids, distinct, named, contents = {}, {}, {}, {}
     for job = 1, count do
         local id = jobs[from + job * 4 - 4]
         ids[job] = id
-        if not places[id] then
+        if not named[id] then
             distinct[#distinct + 1] = id
-            places[id] = #distinct
+            named[id] = true
         end
     end
-    local stored = call('HMGET', Q.data, unpack(distinct))
+    local lengths = lengths_of(distinct)
     local free = max_pending and Change.room() or math.huge
     local seq = call('HINCRBY', Q.meta, 'seq', count) - count
     local data, fresh, keys, stored_now = {}, {}, {}, 0
@@ -60,11 +118,16 @@ local function enqueue(jobs, from, count, number)
         local base = from + job * 4 - 4
         local id, start, static = ids[job], jobs[base + 1], jobs[base + 3]
         local key, unique = keys_of(static)
-        local same = stored[places[id]] or fresh[id]
-        local held = not same and unique ~= '' and Change.holder(unique, fresh)
-        if same then
-            refuse(number + job - 1, 'same', now_hex .. (told[id] and '' or same))
-            told[id] = true
+        local held = not lengths[id] and unique ~= '' and Change.holder(unique, fresh)
+        if lengths[id] then
+            if not contents[id] and math.abs(lengths[id] - #static) <= MARGIN then
+                contents[id] = content_of(fresh[id] or call('HGET', Q.data, id))
+            end
+            if contents[id] and is_same(contents[id], static) then
+                refuse(number + job - 1, 'same', now_hex .. contents[id].created)
+            else
+                refuse(number + job - 1, 'other', '')
+            end
         elseif held then
             refuse(number + job - 1, 'key', held)
         elseif free <= 0 then
@@ -83,7 +146,7 @@ local function enqueue(jobs, from, count, number)
                 seq = seq_text, scheduled = at, deadline = deadline, created = now_hex,
                 written = static,
             })
-            fresh[id] = text
+            fresh[id], lengths[id] = text, #text
             stored_now = stored_now + 2
             data[stored_now - 1], data[stored_now] = id, text
             if key ~= '' then

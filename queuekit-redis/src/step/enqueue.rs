@@ -1,15 +1,14 @@
 //! New jobs, as the script takes them, and its answer (contract R2).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-use bytes::Bytes;
 use queuekit_core::limits::DELAY;
 use queuekit_core::{EnqueueOutcome, Error, JobId, NewJob, QueueName, Result, Start, retry};
 use redis::Value;
 
 use crate::call::Answered;
-use crate::codec::{Data, array_of, bytes_of, is_word, job_id, millis, number_of, static_data};
+use crate::codec::{array_of, bytes_of, is_word, job_id, millis, number_of, static_data};
 use crate::error::answered;
 use crate::indeterminate::may_be_of;
 use crate::layout::SAME;
@@ -116,7 +115,7 @@ impl<'a> Grouped<'a> {
     ) -> Result<()> {
         let positions: Vec<usize> = self.jobs.iter().flatten().copied().collect();
         let Refusals { answer, repeats } = refusals;
-        let (mut answer, mut seen) = (answer.into_iter(), HashMap::new());
+        let (mut answer, mut seen) = (answer.into_iter(), HashSet::new());
         while let Some(number) = answer.next() {
             let number = number_of(number).and_then(|number| usize::try_from(number).ok());
             let reason = answer.next().and_then(bytes_of);
@@ -125,8 +124,13 @@ impl<'a> Grouped<'a> {
                 return Err(answered("enqueue"));
             };
             let at = *positions.get(number).ok_or_else(|| answered("enqueue"))?;
+            let existing = jobs[at].id();
             let refused = match &reason[..] {
-                b"same" => same(&jobs[at], with, repeats, &mut seen),
+                b"same" => same(existing, &with, repeats, seen.insert(existing)),
+                b"other" => {
+                    seen.insert(existing);
+                    Some(EnqueueOutcome::Conflict { existing })
+                }
                 reason => refused(reason, &with),
             };
             outcomes[at] = refused.ok_or_else(|| answered("enqueue"))?;
@@ -135,31 +139,22 @@ impl<'a> Grouped<'a> {
     }
 }
 
-/// What a job that has the id of this one means for it. `repeats`: how long ago the first attempt
-/// was made, if its answer was lost. `seen`: such jobs of this answer, which has the data of each
+/// The outcome of a job that is stored with this kind and payload. `repeats`: how long ago the
+/// first attempt was made, if its answer was lost. A job that occurs twice in one call is stored
 /// once.
 fn same(
-    job: &NewJob,
-    told: Vec<u8>,
+    existing: JobId,
+    told: &[u8],
     repeats: Option<Duration>,
-    seen: &mut HashMap<JobId, Option<Data>>,
+    is_first: bool,
 ) -> Option<EnqueueOutcome> {
-    let existing: JobId = job.id();
-    let told = Bytes::from(told);
-    let now = Parts(&told).time(SAME.now)?;
-    // A job that occurs twice in one call is stored once.
-    let is_first = !seen.contains_key(&existing);
-    let it = seen.entry(existing).or_insert_with(|| Data::read(told.slice(SAME.head.end..)));
-    let is_same = |it: &&Data| it.kind == *job.kind() && it.payload == job.payload();
-    Some(match it.as_ref().filter(is_same) {
-        // It was stored after the first attempt began, and so by that attempt.
-        Some(it)
-            if is_first && repeats.is_some_and(|ago| may_be_of(ago, now.since(it.created_at))) =>
-        {
-            EnqueueOutcome::Created { id: existing }
-        }
-        Some(_) => EnqueueOutcome::Duplicate { existing },
-        None => EnqueueOutcome::Conflict { existing },
+    let told = Parts(told);
+    let age = told.time(SAME.now)?.since(told.time(SAME.created)?);
+    // It was stored after the first attempt began, and so by that attempt.
+    let is_ours = is_first && repeats.is_some_and(|ago| may_be_of(ago, age));
+    Some(match is_ours {
+        true => EnqueueOutcome::Created { id: existing },
+        false => EnqueueOutcome::Duplicate { existing },
     })
 }
 
