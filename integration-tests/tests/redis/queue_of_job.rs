@@ -1,13 +1,10 @@
 //! Which queue a call by id asks, where several have the id.
 
 use crate::common::redis_store_fixture::RedisStage;
-use queuekit_conformance::kit::{build, draft, queue};
+use queuekit_conformance::kit::{TWINS, build, draft, queue};
 use queuekit_conformance::this_test;
 use queuekit_core::{Backend, Job, JobFilter};
 use redis::cmd;
-
-/// Queues whose ids have the same tag.
-const TWINS: [&str; 2] = ["twin", "twin-145198"];
 
 async fn jobs_of(stage: &RedisStage, name: &str) -> Vec<Job> {
     stage.store.list_jobs(&JobFilter::default().queue(name)).await.unwrap().items

@@ -8,7 +8,9 @@ use queuekit_core::{
 };
 
 use crate::World;
-use crate::kit::{DAY, HOUR, MINUTE, assert_invalid, build, carrying, draft, in_parallel, queue};
+use crate::kit::{
+    DAY, HOUR, MINUTE, TWINS, assert_invalid, build, carrying, draft, in_parallel, queue,
+};
 
 /// R2.1: a job without settings gets the documented defaults.
 /// Guard: the defaults of a draft, and the columns that store them.
@@ -249,6 +251,18 @@ pub async fn r2_4_an_id_with_other_content_is_a_conflict(world: &dyn World) {
     world.complete(&lease).await;
     let other = build(carrying("two").id(id)).repeated();
     assert_eq!(world.backend().enqueue(&[other]).await.expect("enqueue"), [conflict]);
+}
+
+/// R2.4: a job of another queue with the same tag is not the job that is enqueued.
+/// Guard: the queue is compared too; otherwise a caller could guess the payloads of a queue that it
+/// may not read.
+pub async fn r2_4_a_job_of_another_queue_is_no_duplicate(world: &dyn World) {
+    let [one, other] = TWINS;
+    let id = world.enqueue(carrying("guessed").queue(one)).await;
+    let outcome = world.try_enqueue(carrying("guessed").queue(other).id(id)).await;
+    // Some stores keep ids unique within a queue.
+    let allowed = [EnqueueOutcome::Conflict { existing: id }, EnqueueOutcome::Created { id }];
+    assert!(allowed.contains(&outcome), "{outcome:?}");
 }
 
 /// R2.4: a large payload is compared whole, wherever a store keeps it.

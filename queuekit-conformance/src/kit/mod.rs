@@ -46,6 +46,8 @@ pub const MINUTE: Duration = Duration::from_secs(60);
 pub const HOUR: Duration = Duration::from_secs(3600);
 /// A day.
 pub const DAY: Duration = Duration::from_secs(24 * 3600);
+/// Queues whose ids have the same tag: only the names differ.
+pub const TWINS: [&str; 2] = ["twin", "twin-145198"];
 
 /// A queue's name.
 pub fn queue(name: &str) -> QueueName {

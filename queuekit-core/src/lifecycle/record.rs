@@ -148,7 +148,7 @@ impl Record {
 
     /// Whether this job is the one that is enqueued again (contract R2.4).
     pub fn is_same(&self, job: &NewJob) -> bool {
-        self.kind == *job.kind() && self.payload == *job.payload()
+        self.queue == *job.queue() && self.kind == *job.kind() && self.payload == *job.payload()
     }
 
     /// Whether this very lease holds, expired or not (contract R3.2): only a reclaim ends it.

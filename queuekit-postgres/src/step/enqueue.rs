@@ -208,7 +208,7 @@ impl<'a> Asked<'a> {
             return Ok(());
         }
         let why = || others.iter().map(|item| &self.jobs[*item]);
-        let same_ids = same_ids(session, why()).await?;
+        let same_ids = same_ids(session, why(), &self.queues).await?;
         let holders = holders(session, why()).await?;
         let tried: HashSet<usize> = round.iter().copied().collect();
         let mut full: HashSet<&QueueName> = HashSet::new();
@@ -244,6 +244,7 @@ fn created(job: &NewJob) -> EnqueueOutcome {
 async fn same_ids<'a>(
     session: &Session<'_>,
     jobs: impl ExactSizeIterator<Item = &'a NewJob> + Clone,
+    queues: &HashMap<QueueName, QueueRow>,
 ) -> Outcome<Vec<Option<EnqueueOutcome>>> {
     let ids: Vec<Uuid> = jobs.clone().map(|job| job_uuid(job.id())).collect();
     let bytes: Vec<i32> = jobs.clone().map(|job| small_bytes(job.payload())).collect();
@@ -256,7 +257,10 @@ async fn same_ids<'a>(
         let (kind, payload): (&str, Option<&[u8]>) =
             (row.try_get("kind")?, row.try_get("payload")?);
         let existing = job.id();
-        let is_same = kind == job.kind().as_str() && payload == Some(&job.payload()[..]);
+        // The tags of two queues may be the same. What is stored in another one is not told.
+        let is_same = row.try_get::<_, i32>("queue")? == queues[job.queue()].id
+            && kind == job.kind().as_str()
+            && payload == Some(&job.payload()[..]);
         *outcome = Some(match is_same {
             true => EnqueueOutcome::Duplicate { existing },
             false => EnqueueOutcome::Conflict { existing },

@@ -18,7 +18,7 @@ use crate::statements::{CONTENT, JOB_INSERT, PAYLOAD_INSERT};
 const INLINE_BYTES: usize = 1024;
 
 columns! {
-    struct ContentColumns { kind, payload }
+    struct ContentColumns { queue, kind, payload }
 }
 
 impl Step<'_> {
@@ -40,7 +40,7 @@ impl Step<'_> {
         // An equal id takes precedence over all other refusals, so it is looked for first.
         if job.idempotency_key().is_some() || max_pending.is_some() {
             if let Some(stored) = self.job(job.id())? {
-                return self.taken(job, stored.key);
+                return self.taken(queue, job, stored.key);
             }
             if let Some(key) = job.idempotency_key()
                 && let Some(existing) = self.key_holder(queue, key.as_str())?
@@ -99,7 +99,7 @@ impl Step<'_> {
         ];
         if self.execute(JOB_INSERT, row)? == 0 {
             let stored = self.job(job.id())?.map(|record| record.key).unwrap_or_default();
-            return self.taken(job, stored);
+            return self.taken(queue, job, stored);
         }
         if !inline && event.is_none() {
             let key = self.conn.last_insert_rowid();
@@ -118,11 +118,15 @@ impl Step<'_> {
     }
 
     /// The outcome for a job whose id is stored already.
-    fn taken(&self, job: &NewJob, key: i64) -> Result<EnqueueOutcome> {
+    fn taken(&self, queue: usize, job: &NewJob, key: i64) -> Result<EnqueueOutcome> {
         let existing = job.id();
         let same = self.row(CONTENT, [key], |row, at: &ContentColumns| {
+            // The tags of two queues may be the same. What is stored in another one is not told.
+            let queue = row.get::<_, i64>(at.queue)? == self.queues[queue].id;
             let kind = row.get_ref(at.kind)?.as_bytes()? == job.kind().as_str().as_bytes();
-            Ok(kind && row.get_ref(at.payload)?.as_bytes_or_null()? == Some(&job.payload()[..]))
+            Ok(queue
+                && kind
+                && row.get_ref(at.payload)?.as_bytes_or_null()? == Some(&job.payload()[..]))
         })?;
         Ok(if same == Some(true) {
             EnqueueOutcome::Duplicate { existing }

@@ -9,10 +9,8 @@ use queuekit_core::{
 
 use super::operation::Operation;
 use crate::World;
-use crate::kit::{DAY, HOUR, TTL, build, draft, queue, ttl, worker};
+use crate::kit::{DAY, HOUR, TTL, TWINS, build, draft, queue, ttl, worker};
 
-/// A queue whose ids end like those of the queue `twin`: only the names differ.
-const TWINS: [&str; 2] = ["twin", "twin-145198"];
 /// A lease that outlives the case.
 const LONG: Duration = HOUR;
 
