@@ -60,7 +60,8 @@ EXECUTE extend (
     test_ids(4, 21, 30), array_fill(1, '{10}'), test_ids(4, 21, 30), 30000, '{leased}'
 );
 EXECUTE report (
-    test_id(4, 21), 1, test_id(4, 21), 0.5, 'half', '["a line"]', 100, 'leased'
+    test_ids(4, 21, 30), array_fill(1, '{10}'), test_ids(4, 21, 30), array_fill(0.5, '{10}'),
+    array_fill('half'::text, '{10}'), array_fill('["a line"]'::text, '{10}'), 100, '{leased}'
 );
 EXECUTE expired ('{leased}', 10, '{0}');
 EXECUTE lock_leases (test_ids(4, 31, 60));

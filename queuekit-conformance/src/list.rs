@@ -130,6 +130,7 @@ macro_rules! __for_each_case {
                 [Leases] r3_8_progress_and_lines_are_stored
                 [Leases] r3_8_the_last_lines_are_kept_and_cut
                 [Leases] r3_8_a_lost_lease_reports_nothing
+                [Leases] r3_8_reports_of_one_call_are_stored_in_their_order
                 [Leases] r3_9_a_worker_is_listed_until_three_ttl
                 [Leases] r3_9_a_worker_is_found_by_its_id
                 [Leases] r3_9_a_beat_forgets_nobody_too_early

@@ -8,11 +8,12 @@ use crate::common::taken_ids::{
     assert_events_are_compared_at_once, assert_jobs_are_compared_at_once,
 };
 use queuekit_conformance::kit::{
-    assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft,
+    assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft, request,
 };
 use queuekit_conformance::this_test;
+use queuekit_core::capability::{Leases, Report, ReportOutcome};
 use queuekit_core::limits::PAYLOAD_BYTES_HARD;
-use queuekit_core::{Backend, Client, Limits};
+use queuekit_core::{Backend, Client, Limits, QueueName};
 use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_postgres::{PostgresConfig, PostgresStore};
 
@@ -56,6 +57,28 @@ async fn s6_a_call_that_names_one_large_item_a_thousand_times_reads_it_once() {
     let store: Arc<dyn Backend> = Arc::new(store);
     assert_jobs_are_compared_at_once(&*store, &proxy).await;
     assert_events_are_compared_at_once(&Client::shared(Arc::clone(&store)), &proxy).await;
+    store.close().await.unwrap();
+    stage.end().await;
+}
+
+/// Guard: such a call was a thousand statements, one after the other.
+#[tokio::test]
+async fn s6_a_call_with_a_thousand_reports_of_one_job_is_one_statement() {
+    const REPORTS: usize = 1000;
+    let Some(stage) = Stage::open(this_test!()).await else { return };
+    let proxy = Proxy::start(&stage.database.url()).await;
+    let store = PostgresStore::connect_url(&proxy.url(&stage.url("pool_size=2"))).await.unwrap();
+    store.enqueue(&[build(draft())]).await.unwrap();
+    let reserve = request(QueueName::default(), 1);
+    let lease = store.reserve(&reserve).await.unwrap().leases.pop().unwrap();
+    let report = |number: usize| Report::new(lease.token.clone(), None, vec![number.to_string()]);
+    let reports: Vec<Report> = (0..REPORTS).map(report).collect();
+    let before = proxy.counts();
+    let outcomes = store.report(&reports).await.unwrap();
+    let after = proxy.counts();
+    assert_eq!(outcomes, vec![ReportOutcome::Reported; REPORTS]);
+    let (sent, answered) = (after.to_server - before.to_server, after.to_client - before.to_client);
+    assert!(sent + answered < 64 * 1024, "{sent} bytes sent, {answered} answered");
     store.close().await.unwrap();
     stage.end().await;
 }

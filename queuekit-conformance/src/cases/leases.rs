@@ -5,7 +5,9 @@ use std::time::Duration;
 use queuekit_core::capability::{
     Beat, ExtendOutcome, Report, ReportOutcome, Served, Why, WorkerPage,
 };
-use queuekit_core::{JobDraft, JobId, Lease, LeaseToken, Nonce, PageSize, Progress, State};
+use queuekit_core::{
+    Job, JobDraft, JobId, Lease, LeaseToken, Nonce, PageSize, Progress, State, Timestamp,
+};
 
 use crate::World;
 use crate::kit::{
@@ -150,6 +152,48 @@ async fn assert_reports_nothing(world: &dyn World, token: LeaseToken) {
     let late = Report::new(token, progress, vec!["late".to_owned()]);
     assert_eq!(world.report(late).await, ReportOutcome::LeaseLost);
     world.assert_unchanged(&before).await;
+}
+
+/// R3.8: several reports of one lease in a call are stored as if each had been sent alone, and
+/// those of leases that do not hold change nothing.
+/// Guard: a store that writes the reports of a call together keeps them apart.
+pub async fn r3_8_reports_of_one_call_are_stored_in_their_order(world: &dyn World) {
+    let [one, other] = [world.lease(draft()).await, world.lease(draft()).await];
+    let mut stale = one.token.clone();
+    stale.nonce = Nonce::from_bytes([3; 16]);
+    let gone = LeaseToken {
+        id: JobId::generate(&default_queue(), Timestamp::default()),
+        ..one.token.clone()
+    };
+    let line = |token: &LeaseToken, fraction: Option<f32>, text: &str| {
+        let progress = fraction.map(|fraction| Progress::new(fraction, text));
+        Report::new(token.clone(), progress, vec![text.to_owned()])
+    };
+    let mut reports = vec![
+        line(&stale, Some(1.0), "stale"),
+        line(&one.token, Some(0.25), "first"),
+        line(&other.token, None, "of another job"),
+        line(&gone, None, "gone"),
+        line(&one.token, Some(0.5), "second"),
+        line(&one.token, None, "third"),
+    ];
+    reports.extend((0..98).map(|number| line(&other.token, None, &number.to_string())));
+    let outcomes = world.leases().report(&reports).await.expect("report");
+    let told = [
+        ReportOutcome::LeaseLost,
+        ReportOutcome::Reported,
+        ReportOutcome::Reported,
+        ReportOutcome::NotFound,
+    ];
+    assert_eq!(outcomes[..4], told);
+    assert!(outcomes[4..].iter().all(|outcome| *outcome == ReportOutcome::Reported));
+    let texts = |job: &Job| job.logs.iter().map(|line| line.text.clone()).collect::<Vec<_>>();
+    let job = world.job(one.id()).await;
+    assert_eq!(texts(&job), ["first", "second", "third"]);
+    assert_eq!(job.progress, Some(Progress::new(0.5, "second")));
+    let job = world.job(other.id()).await;
+    assert_eq!((texts(&job).len(), &*texts(&job)[0]), (99, "of another job"));
+    assert_eq!((&*texts(&job)[98], job.progress), ("97", None));
 }
 
 fn mailer(id: &str) -> Beat {

@@ -1,11 +1,10 @@
-//! Extending leases, and reports (contract R3.7, R3.8).
+//! Extending leases (contract R3.7).
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use queuekit_core::capability::{ExtendOutcome, Report, ReportOutcome};
-use queuekit_core::limits::LOG_LINES_KEPT;
-use queuekit_core::{JobId, LeaseToken, LeaseTtl, LogLine, Timestamp};
+use queuekit_core::capability::ExtendOutcome;
+use queuekit_core::{JobId, LeaseToken, LeaseTtl};
 use uuid::Uuid;
 
 use super::Change;
@@ -72,39 +71,5 @@ fn outcome(
             }
             None => ExtendOutcome::Settling,
         },
-    })
-}
-
-pub(crate) async fn report(
-    session: &Session<'_>,
-    reports: &[Report],
-) -> Outcome<Vec<ReportOutcome>> {
-    let mut outcomes = Vec::with_capacity(reports.len());
-    for report in reports {
-        outcomes.push(report_one(session, report).await?);
-    }
-    Ok(outcomes)
-}
-
-async fn report_one(session: &Session<'_>, report: &Report) -> Outcome<ReportOutcome> {
-    let lease = &report.lease;
-    let (id, nonce) = (job_uuid(lease.id), nonce_uuid(lease.nonce));
-    let seq = lease.lease_seq.cast_signed();
-    let fraction = report.progress.as_ref().map(|progress| progress.fraction);
-    let message = report.progress.as_ref().map(|progress| progress.message.as_str());
-    let line = |line: &String| LogLine::new(Timestamp::default(), line).text;
-    let lines: Vec<String> = report.lines.iter().map(line).collect();
-    // Texts only, so serialization cannot fail.
-    let lines = serde_json::to_string(&lines).unwrap_or_default();
-    let kept = LOG_LINES_KEPT as i32;
-    let queue = lease.queue.as_str();
-    let params = params![id, seq, nonce, fraction, message, lines, kept, queue];
-    if !session.write(Sql::Report, params).await?.is_empty() {
-        return Ok(ReportOutcome::Reported);
-    }
-    let change = Change::read(session, vec![id]).await?;
-    Ok(match change.record(lease.id) {
-        None => ReportOutcome::NotFound,
-        Some(_) => ReportOutcome::LeaseLost,
     })
 }
