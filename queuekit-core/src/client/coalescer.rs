@@ -183,13 +183,28 @@ impl<F: Flush> Inner<F> {
         })
     }
 
-    async fn run(&self, calls: Vec<Arc<Call<F>>>) {
+    async fn run(&self, mut calls: Vec<Arc<Call<F>>>) {
+        // A call that is at fault leaves the flush, and the others stay in one: alone, each would
+        // take as long as the flush.
+        while let Some(at) = self.run_merged(&calls).await {
+            let at_fault = calls.remove(at);
+            self.run_alone(&[at_fault]).await;
+        }
+    }
+
+    /// Runs the calls as one flush. The call that is at fault, if the others are to be run again.
+    async fn run_merged(&self, calls: &[Arc<Call<F>>]) -> Option<usize> {
         if calls.is_empty() || (calls.len() == 1 && !self.flush.may_block()) {
-            return self.run_alone(calls).await;
+            self.run_alone(calls).await;
+            return None;
         }
         let items = calls.iter().flat_map(|call| &call.items);
         let items: Vec<_> = items.map(|item| self.flush.merged(item)).collect();
-        match self.flush(&items).await {
+        let flushed = self.flush(&items).await;
+        if let Some(at) = flushed.as_ref().err().and_then(|error| at_fault(calls, error)) {
+            return Some(at);
+        }
+        match flushed {
             Ok(outcomes) => {
                 let mut outcomes = outcomes.into_iter();
                 for call in calls {
@@ -213,14 +228,15 @@ impl<F: Flush> Inner<F> {
                 }
             }
         }
+        None
     }
 
-    async fn run_alone(&self, calls: Vec<Arc<Call<F>>>) {
+    async fn run_alone(&self, calls: &[Arc<Call<F>>]) {
         let mut silent = None;
         for call in calls {
             match &silent {
                 // Otherwise each call would wait for the full time limit of those before it.
-                Some(error) if self.is_late(&call) => call.answer(Err(behind(error))),
+                Some(error) if self.is_late(call) => call.answer(Err(behind(error))),
                 _ => {
                     let answer = self.flush(&call.items).await;
                     silent = answer.as_ref().err().filter(|error| is_silence(error)).cloned();
@@ -248,6 +264,16 @@ impl<F: Flush> Inner<F> {
     fn is_late(&self, call: &Call<F>) -> bool {
         call.came.elapsed() > self.behind
     }
+}
+
+/// The place of the only call that a flush of several is refused for, if the error says so.
+fn at_fault<F: Flush>(calls: &[Arc<Call<F>>], error: &Error) -> Option<usize> {
+    let ErrorKind::Invalid { item: Some(item), .. } = *error.kind() else { return None };
+    let mut ends = calls.iter().scan(0, |end, call| {
+        *end += call.items.len();
+        Some(*end)
+    });
+    ends.position(|end| item < end).filter(|_| calls.len() > 1)
 }
 
 /// Whether the store did not answer, which is no single caller's fault.

@@ -7,8 +7,9 @@ use tokio::sync::Semaphore;
 
 use super::*;
 
-/// Doubles numbers once it may continue; refuses a flush that has a zero in it, and gives no answer
-/// to one that has a five. Merged ones are negative: -7 is held up, 7 waits for what holds it.
+/// Doubles numbers once it may continue; refuses a flush that has a zero in it, or an eleven, whose
+/// place it tells, and gives no answer to one that has a five. Merged ones are negative: -7 is held
+/// up, 7 waits for what holds it.
 #[derive(Clone)]
 struct Doubling(Arc<Gate>);
 
@@ -49,6 +50,9 @@ impl Flush for Doubling {
         assert!(!items.contains(&13), "a store that panics");
         if items.contains(&0) {
             return Err(Error::invalid("item", "over 0", 0));
+        }
+        if let Some(at) = items.iter().position(|item| *item == 11) {
+            return Err(Error::invalid("item", "not 11", 11).at_item(at));
         }
         if items.contains(&5) {
             return Err(Error::new(ErrorKind::Indeterminate, "no answer came within op_timeout"));
@@ -111,6 +115,22 @@ async fn r2_10_who_fails_for_its_own_fault_fails_alone() {
     assert_eq!(answers[0].as_deref().unwrap(), [2]);
     assert!(answers[1].is_err());
     assert_eq!(answers[2].as_deref().unwrap(), [6]);
+}
+
+/// Guard: a key that sent invalid jobs made each call of others a flush of its own.
+#[tokio::test]
+async fn s6_calls_beside_one_that_is_known_to_be_at_fault_stay_one_flush() {
+    let (coalescer, gate) = coalescer(false);
+    let calls = [&[9][..], &[1, 2], &[3, 11], &[4], &[11], &[6]];
+    let mut answers = pin!(join_all(calls.map(|call| coalescer.submit(call.to_vec()))));
+    assert!(poll_immediate(&mut answers).await.is_none());
+    gate.permits.add_permits(6);
+    let answers = answers.await.split_off(1);
+    assert_eq!(*lock(&gate.flushed), [1, 7, 2, 5, 1, 4]);
+    let doubled: Vec<_> = answers.iter().map(|answer| answer.as_deref().ok()).collect();
+    assert_eq!(doubled, [Some(&[2, 4][..]), None, Some(&[8]), None, Some(&[12])]);
+    let Err(error) = &answers[1] else { panic!("it is refused") };
+    assert!(matches!(error.kind(), ErrorKind::Invalid { item: Some(1), .. }), "{error}");
 }
 
 #[tokio::test]
