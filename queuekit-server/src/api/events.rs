@@ -9,6 +9,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use queuekit::events::{EmitOutcome, EventDraft, NewEvent};
+use queuekit::{Client, Error, ErrorKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -37,6 +38,8 @@ one_of_schema! {
 }
 
 /// Stores an event, or several in one atomic step, with a delivery for each subscription.
+///
+/// Events that make more than 10,000 deliveries are stored in several steps, in their order.
 #[utoipa::path(
     post, path = "/v1/events", tag = "events", security(("key" = [])),
     params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 256)),
@@ -70,9 +73,8 @@ pub(super) async fn emit(
     let sending = trace_context::send_events(&app, &headers, &mut events);
     // Deliveries are not charged: a key that emits does not choose the subscribers.
     let (client, call) = (app.client().clone(), (CallSort::Enqueue, events.len()));
-    let emitting = async move { Ok(client.emit_all(events).await?) };
-    let emitted = sending.run(in_store(&app, &caller, call, budget, emitting)).await?;
-    let outcomes: Vec<EmitOutcome> = emitted.into_iter().collect();
+    let emitting = async move { Ok(emit_all(&client, events).await?) };
+    let outcomes = sending.run(in_store(&app, &caller, call, budget, emitting)).await?;
     let is_new = |outcome: &_| matches!(outcome, EmitOutcome::Emitted { .. });
     let status = match outcomes.iter().any(is_new) {
         true => StatusCode::CREATED,
@@ -92,6 +94,27 @@ pub(super) async fn emit(
             None => Err(Problem::invalid("events", "there is no event")),
         },
     }
+}
+
+/// Emits all events in one step, or in several if they make too many deliveries for one: the
+/// subscriptions of others must not make a call fail.
+async fn emit_all(client: &Client, events: Vec<NewEvent>) -> queuekit::Result<Vec<EmitOutcome>> {
+    let (mut outcomes, mut parts) = (Vec::with_capacity(events.len()), vec![events]);
+    while let Some(mut part) = parts.pop() {
+        match client.emit_all(part.iter().cloned()).await {
+            Ok(emitted) => outcomes.extend(emitted),
+            Err(error) if part.len() > 1 && is_too_many_deliveries(&error) => {
+                let rest = part.split_off(part.len() / 2);
+                parts.extend([rest, part]);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(outcomes)
+}
+
+fn is_too_many_deliveries(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Invalid { item: None, field: "events per call", .. })
 }
 
 /// The events to emit, and whether it is a single event.
@@ -157,4 +180,37 @@ fn cloud_events(body: &[u8]) -> Result<Vec<EventDraft>, Problem> {
         draft.map_err(|error| Problem::from(error.at_item(item)))
     };
     each.into_iter().enumerate().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use queuekit::events::{EventFilter, SubscriptionDraft};
+    use queuekit::memory::MemoryStore;
+
+    use super::*;
+
+    /// Guard: ten subscriptions of one key had batches of others refused.
+    #[tokio::test]
+    async fn s6_events_with_too_many_deliveries_for_one_step_are_stored_in_several() {
+        const EVENTS: usize = 150;
+        let client = Client::new(MemoryStore::new());
+        for number in 0..101 {
+            let wants = SubscriptionDraft::new(format!("c{number}").as_str(), "*");
+            client.consumers().put(wants).await.unwrap();
+        }
+        let event = |number: usize| EventDraft::new("e", number.to_string()).build().unwrap();
+        let events: Vec<NewEvent> = (0..EVENTS).map(event).collect();
+        let ids: Vec<_> = events.iter().map(NewEvent::id).collect();
+        let outcomes = emit_all(&client, events.clone()).await.unwrap();
+        let emitted = outcomes.iter().map(|outcome| match outcome {
+            EmitOutcome::Emitted { id, .. } => *id,
+            other => panic!("{other:?}"),
+        });
+        assert!(emitted.eq(ids.iter().copied()));
+        let again = emit_all(&client, events).await.unwrap();
+        assert!(again.iter().all(|outcome| matches!(outcome, EmitOutcome::Duplicate { .. })));
+        let log = client.events().list(&EventFilter::default()).await.unwrap();
+        let stored: Vec<_> = log.events.iter().map(|event| event.id).collect();
+        assert_eq!(stored, ids[..stored.len()], "in their order");
+    }
 }
