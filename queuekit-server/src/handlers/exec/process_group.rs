@@ -2,6 +2,7 @@
 
 use std::io;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
@@ -11,7 +12,13 @@ pub(super) struct Group {
     child: Child,
     /// `None` once the group was killed.
     id: Option<Id>,
+    /// `None` until then.
+    killed: Option<Id>,
 }
+
+/// How often killed processes are looked for that have not ended, and the pause between two looks.
+const LOOKS: usize = 100;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The pipes of the process.
 pub(super) struct Pipes {
@@ -30,7 +37,7 @@ impl Group {
         let id = child.id().and_then(Id::of);
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let group = Self { child, id };
+        let group = Self { child, id, killed: None };
         let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
             return Err(io::Error::other("the process has no pipes"));
         };
@@ -55,8 +62,30 @@ impl Group {
         // the group is left, and ids are not reused immediately after that.
         if let Some(id) = self.id.take() {
             id.kill();
+            self.killed = Some(id);
         }
     }
+
+    /// Takes the exit codes of killed processes that have lost their parent, after the process
+    /// itself has ended. As process 1 of a container, this program has become their parent, and
+    /// otherwise they would stay as zombies.
+    pub(super) async fn reap(&mut self) {
+        let Some(id) = self.killed.take() else { return };
+        for _ in 0..LOOKS {
+            match id.reap() {
+                Reaped::All => return,
+                Reaped::One => {}
+                Reaped::NotYet => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+}
+
+/// What was found of the children of this program in a group.
+enum Reaped {
+    One,
+    NotYet,
+    All,
 }
 
 impl Drop for Group {
@@ -83,6 +112,15 @@ impl Id {
         self.signal(rustix::process::Signal::KILL);
     }
 
+    fn reap(&self) -> Reaped {
+        match rustix::process::waitpgid(self.0, rustix::process::WaitOptions::NOHANG) {
+            Ok(Some(_)) => Reaped::One,
+            Ok(None) => Reaped::NotYet,
+            // There are none.
+            Err(_) => Reaped::All,
+        }
+    }
+
     fn signal(&self, signal: rustix::process::Signal) {
         // An error means that no process is left, which is fine.
         let _ = rustix::process::kill_process_group(self.0, signal);
@@ -102,4 +140,34 @@ impl Id {
     fn ask_to_end(&self) {}
 
     fn kill(&self) {}
+
+    fn reap(&self) -> Reaped {
+        Reaped::All
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::Stdio;
+
+    use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpgid};
+
+    use super::*;
+
+    /// Guard: in a container, each command that was killed with its children left zombies.
+    #[tokio::test]
+    async fn s6_no_process_of_a_group_is_left_as_a_zombie() {
+        // Orphans become children of this process, as they do of process 1.
+        set_child_subreaper(Some(getpid())).unwrap();
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "sleep 1000 & sleep 1000 & exit 0"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (mut group, _pipes) = Group::start(command).unwrap();
+        let leader = Pid::from_raw(group.child.id().unwrap().cast_signed()).unwrap();
+        assert!(group.exited().await.unwrap().success());
+        assert!(waitpgid(leader, WaitOptions::NOHANG).unwrap().is_none(), "two are left");
+        group.kill();
+        group.reap().await;
+        waitpgid(leader, WaitOptions::NOHANG).expect_err("none is left");
+    }
 }

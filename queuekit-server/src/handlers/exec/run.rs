@@ -59,6 +59,7 @@ pub(super) async fn run(command: &Command, payload: Bytes, ctx: &Ctx) -> Result<
         };
         // Kill its descendants too, which closes its output.
         group.kill();
+        group.reap().await;
         if !silent {
             // A process that has left the group may keep the pipes open for ever.
             let _ = timeout(LEFT_OPEN, talk).await;
