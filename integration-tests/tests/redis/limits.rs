@@ -10,11 +10,11 @@ use crate::common::taken_ids::{
 };
 use crate::scale::Scale;
 use queuekit_conformance::kit::{
-    assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft,
+    HOUR, assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft,
 };
 use queuekit_conformance::this_test;
 use queuekit_core::limits::PAYLOAD_BYTES_HARD;
-use queuekit_core::{Backend, Client, EnqueueOutcome, JobDraft, Limits, NewJob};
+use queuekit_core::{Backend, Client, EnqueueOutcome, JobDraft, JobFilter, Limits, NewJob, Status};
 use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_redis::{RedisConfig, RedisStore};
 
@@ -81,4 +81,34 @@ async fn s6_a_call_that_names_many_large_jobs_reads_few_of_them() {
     let again = scale.store().enqueue(&large[..16]).await.unwrap();
     let duplicate = |job: &NewJob| EnqueueOutcome::Duplicate { existing: job.id() };
     assert_eq!(again, large[..16].iter().map(duplicate).collect::<Vec<_>>());
+}
+
+/// Guard: the script read all jobs whose leases had run out at once, up to 2,000.
+#[tokio::test]
+async fn s6_leases_of_large_jobs_that_ran_out_are_taken_back_in_parts() {
+    const JOBS: usize = 48;
+    let Some(scale) = Scale::open(this_test!()).await else { return };
+    for _ in 0..JOBS / 6 {
+        let large = || build(JobDraft::new("work", vec![b'x'; 1024 * 1024]));
+        scale
+            .store()
+            .enqueue(&[large(), large(), large(), large(), large(), large()])
+            .await
+            .unwrap();
+    }
+    let mut leased = 0;
+    while leased < JOBS {
+        leased += scale.reserve(JOBS).await.len();
+    }
+    scale.clock.jump(HOUR.as_millis() as i64).await;
+    let expired = async || {
+        let filter = JobFilter::default().status(Status::Expired);
+        scale.store().list_jobs(&filter).await.unwrap().items.len()
+    };
+    scale.reserve(1).await;
+    let left = expired().await;
+    assert!((1..JOBS).contains(&left), "{left} are left to the next calls");
+    while expired().await > 0 {
+        scale.reserve(1).await;
+    }
 }

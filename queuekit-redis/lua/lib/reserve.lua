@@ -10,6 +10,8 @@ local bytes, most_bytes, full = tonumber(ARGV[7]), tonumber(ARGV[8]), false
 -- more while the answer has room.
 local FEWEST, MOST = 32, 256
 local part = FEWEST
+-- How many jobs are taken back at once, and after how many bytes the rest is left to the next call.
+local BACK_AT_ONCE, BACK_BYTES = 8, 32 * 1024 * 1024
 -- How many keys whose time has come one call looks at, if it may not lease more jobs than that.
 local RINGS = 200
 
@@ -24,9 +26,18 @@ local function reclaim()
     for item, member in ipairs(members) do
         ids[item] = sub(member, ENTRY.id)
     end
-    local data, states = call('HMGET', Q.data, unpack(ids)), call('HMGET', Q.state, unpack(ids))
+    local states, data, last, read = call('HMGET', Q.state, unpack(ids)), {}, 0, 0
     for item, member in ipairs(members) do
-        local job = Job.job_of(ids[item], data[item] or '', states[item], member)
+        if item > last then
+            if read > BACK_BYTES then
+                break
+            end
+            data, last = {}, math.min(last + BACK_AT_ONCE, #ids)
+            for at, text in ipairs(call('HMGET', Q.data, unpack(ids, item, last))) do
+                data[item + at - 1], read = text or '', read + #(text or '')
+            end
+        end
+        local job = Job.job_of(ids[item], data[item], states[item], member)
         job.state = 'r'
         local dies = job.corrupt or (job.attempts >= job.max and job.cancel ~= '1')
         if not dies or dead_letters > 0 then
