@@ -66,12 +66,7 @@ async fn beat_until(stopped: &CancellationToken, shared: &Arc<Shared>) {
 }
 
 /// Beats, and obeys the orders of the answer; whether they were new, if the store has answered.
-async fn beat_once(
-    shared: &Arc<Shared>,
-    ttl: BeatTtl,
-    about: &About,
-    rests: bool,
-) -> Option<bool> {
+async fn beat_once(shared: &Arc<Shared>, ttl: BeatTtl, about: &About, rests: bool) -> Option<bool> {
     let leases = shared.leases()?;
     match leases.beat(&present(shared, ttl, about, rests)).await {
         Ok(orders) => {
