@@ -67,14 +67,16 @@ EXECUTE expired ('{leased}', 10, '{0}');
 EXECUTE lock_leases (test_ids(4, 31, 60));
 EXECUTE records (test_ids(4, 31, 40) || test_ids(3, 1, 10) || test_ids(8, 1, 10));
 EXECUTE views (test_ids(4, 31, 40) || test_ids(3, 1, 10) || test_ids(8, 1, 10));
+EXECUTE last_errors (test_ids(4, 31, 40) || test_ids(3, 1, 10) || test_ids(8, 1, 10));
 EXECUTE view_bytes (test_ids(4, 31, 40) || test_ids(3, 1, 10) || test_ids(8, 1, 10));
 EXECUTE to_pending (
     test_ids(4, 31, 40), array_fill(1000000000000, '{10}'), array_fill(1, '{10}'),
-    array_fill(0, '{10}'), array_fill(NULL::text, '{10}')
+    array_fill(0, '{10}'), array_fill('[{"error": "late"}]'::text, '{10}'), 20, 20
 );
 EXECUTE to_ended (
     test_ids(4, 41, 42), '{true,true}', '{3,4}', '{1,1}', '{1,1}', '{NULL,NULL}', '{0,0}', '{w,w}',
-    '{false,false}', '{false,false}', '{bad,NULL}', '{NULL,NULL}', '{false,false}'
+    '{false,false}', '{false,false}', '{bad,NULL}', '{NULL,NULL}', '{false,false}',
+    20, 20
 );
 EXECUTE keys_settle (
     '{leased,leased}', '{i41,i42}', test_ids(4, 41, 42), '{NULL,1000}'

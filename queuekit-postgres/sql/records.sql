@@ -12,8 +12,7 @@ SELECT
     running.nonce, running.lease_expires_at, coalesce(running.attempts, jobs.attempts) AS attempts,
     jobs.max_attempts, jobs.releases, coalesce(running.cancel_requested, false) AS cancel_requested,
     jobs.unique_until_done, false AS holds, jobs.kind, jobs.lane, jobs.idempotency_key,
-    coalesce(running.worker, jobs.worker) AS worker, NULL::text AS reason,
-    jobs.errors::text AS errors
+    coalesce(running.worker, jobs.worker) AS worker, NULL::text AS reason
 FROM queuekit.jobs
 LEFT JOIN queuekit.running ON running.id = jobs.id
 WHERE jobs.id = ANY ($1::uuid[])
@@ -23,7 +22,7 @@ SELECT
     done.timeout_ms, done.deadline_at, done.started_at, done.finished_at,
     done.lease_seq, done.nonce, NULL, done.attempts, done.max_attempts, done.releases,
     done.cancel_requested, done.unique_until_done, false, done.kind, done.lane,
-    done.idempotency_key, done.worker, NULL, done.errors::text
+    done.idempotency_key, done.worker, NULL
 FROM queuekit.done
 WHERE done.id = ANY ($1::uuid[])
 UNION ALL
@@ -32,6 +31,6 @@ SELECT
     dead.timeout_ms, dead.deadline_at, dead.started_at, dead.finished_at,
     dead.lease_seq, dead.nonce, NULL, dead.attempts, dead.max_attempts, dead.releases,
     dead.cancel_requested, dead.unique_until_done, dead.holds, dead.kind, dead.lane,
-    dead.idempotency_key, dead.worker, dead.reason, dead.errors::text
+    dead.idempotency_key, dead.worker, dead.reason
 FROM queuekit.dead
 WHERE dead.id = ANY ($1::uuid[])

@@ -1,7 +1,8 @@
 -- Ends jobs that waited or ran.
 -- Parameters: a column each, a row per job, sorted by id: $1 id; $2 whether it ran; $3 state; $4
 -- attempts; $5 lease_seq; $6 nonce; $7 started; $8 worker; $9 cancel_requested; $10 holds its
--- partition key; $11 reason; $12 failures; $13 whether its record was unreadable.
+-- partition key; $11 reason; $12 failures and releases to add, as a JSON array, or NULL;
+-- $13 whether its record was unreadable. $14 most failures and $15 most releases that are kept.
 -- Result: none.
 -- Index: running_pkey, jobs_pkey, events_pkey.
 -- Locks: the leases it removes, which the caller has locked, and the bodies.
@@ -20,7 +21,7 @@ body AS (
         $13::boolean[]
     ) AS input (
         id, ran, state, attempts, lease_seq, nonce, started_at, worker, cancel_requested, holds,
-        reason, errors, corrupt
+        reason, added, corrupt
     )
     WHERE jobs.id = input.id
     RETURNING
@@ -29,7 +30,21 @@ body AS (
         jobs.unique_until_done, jobs.kind, jobs.lane, jobs.idempotency_key, jobs.moved_from,
         jobs.metadata, jobs.payload, jobs.event, input.ran, input.state, input.attempts,
         input.lease_seq, input.nonce, input.started_at, input.worker, input.cancel_requested, input.holds,
-        input.reason, input.errors::jsonb AS errors, input.corrupt
+        input.reason, input.corrupt,
+        CASE WHEN input.added IS NULL THEN jobs.errors ELSE (
+            SELECT jsonb_agg(kept.run_end ORDER BY kept.place)
+            FROM (
+                SELECT
+                    entry.run_end, entry.place,
+                    row_number() OVER (
+                        PARTITION BY entry.run_end ? 'cause' ORDER BY entry.place DESC
+                    ) AS back
+                FROM jsonb_array_elements(
+                    coalesce(jobs.errors, '[]') || input.added::jsonb
+                ) WITH ORDINALITY AS entry (run_end, place)
+            ) AS kept
+            WHERE kept.back <= CASE WHEN kept.run_end ? 'cause' THEN $15::int ELSE $14::int END
+        ) END AS errors
 ),
 ended AS (
     INSERT INTO queuekit.done (

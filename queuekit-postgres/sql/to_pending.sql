@@ -1,6 +1,7 @@
 -- Lets jobs that ran wait again.
 -- Parameters: a column each, a row per job, sorted by id: $1 id; $2 when due; $3 attempts; $4
--- releases; $5 failures.
+-- releases; $5 failures and releases to add, as a JSON array, or NULL. $6 most failures and $7 most
+-- releases that are kept.
 -- Result: none.
 -- Index: running_pkey, jobs_pkey.
 -- Locks: the leases it removes, which the caller has locked, and the bodies.
@@ -10,7 +11,7 @@ WITH clock AS MATERIALIZED (
 lease AS (
     DELETE FROM queuekit.running
     USING unnest($1::uuid[], $2::bigint[], $3::smallint[], $4::int[], $5::text[])
-        AS input (id, scheduled_at, attempts, releases, errors)
+        AS input (id, scheduled_at, attempts, releases, added)
     WHERE running.id = input.id
     RETURNING
         input.*, running.lease_seq, running.worker, running.started_at, running.queue, running.lane
@@ -24,7 +25,20 @@ body AS (
         lease_seq = lease.lease_seq,
         worker = lease.worker,
         started_at = lease.started_at,
-        errors = lease.errors::jsonb,
+        errors = CASE WHEN lease.added IS NULL THEN jobs.errors ELSE (
+            SELECT jsonb_agg(kept.run_end ORDER BY kept.place)
+            FROM (
+                SELECT
+                    entry.run_end, entry.place,
+                    row_number() OVER (
+                        PARTITION BY entry.run_end ? 'cause' ORDER BY entry.place DESC
+                    ) AS back
+                FROM jsonb_array_elements(
+                    coalesce(jobs.errors, '[]') || lease.added::jsonb
+                ) WITH ORDINALITY AS entry (run_end, place)
+            ) AS kept
+            WHERE kept.back <= CASE WHEN kept.run_end ? 'cause' THEN $7::int ELSE $6::int END
+        ) END,
         later = coalesce(lease.lane, '') > '' AND lease.scheduled_at > clock.now
     FROM lease
     CROSS JOIN clock

@@ -43,8 +43,9 @@ pub(crate) struct Record {
     pub(crate) idempotency_key: Option<String>,
     pub(crate) worker: Option<String>,
     pub(crate) reason: Option<String>,
-    /// As stored: parsed only where it is shown or added to.
-    pub(crate) errors: Option<String>,
+    /// Ends of runs that are to be added to those that are stored. These are not read: a job may
+    /// have 20 errors of 8 KiB.
+    added: Vec<RunEnd>,
 }
 
 columns! {
@@ -74,7 +75,6 @@ columns! {
         idempotency_key,
         worker,
         reason,
-        errors,
     }
 }
 
@@ -113,7 +113,7 @@ impl Record {
             idempotency_key: row.try_get(at.idempotency_key)?,
             worker: row.try_get(at.worker)?,
             reason: row.try_get(at.reason)?,
-            errors: row.try_get(at.errors)?,
+            added: Vec::new(),
         })
     }
 
@@ -139,61 +139,61 @@ impl Record {
             || self.timeout_ms < 0
     }
 
-    pub(crate) fn failures(&self) -> Vec<JobFailure> {
-        self.run_ends().into_iter().filter_map(RunEnd::into_failure).collect()
-    }
-
-    pub(crate) fn released(&self) -> Vec<Release> {
-        self.run_ends().into_iter().filter_map(RunEnd::into_release).collect()
-    }
-
     /// Its last run failed now (contract R4.5).
     pub(crate) fn add_failure(&mut self, now: Timestamp, error: &ErrorText) {
-        self.add_run_end(FAILURES_KEPT, |record| RunEnd::Failed {
-            attempt: record.attempts,
-            lease_seq: unsigned(record.lease_seq),
+        self.added.push(RunEnd::Failed {
+            attempt: self.attempts,
+            lease_seq: unsigned(self.lease_seq),
             at: now,
-            started_at: record.started_at,
-            worker: record.worker.clone(),
+            started_at: self.started_at,
+            worker: self.worker.clone(),
             error: error.clone(),
         });
     }
 
     /// Its last run was released now (contract R4.8).
     pub(crate) fn add_release(&mut self, now: Timestamp, cause: Option<ReleaseCause>) {
-        self.add_run_end(RELEASES_KEPT, |record| RunEnd::Released {
-            lease_seq: unsigned(record.lease_seq),
+        self.added.push(RunEnd::Released {
+            lease_seq: unsigned(self.lease_seq),
             at: now,
-            started_at: record.started_at,
-            worker: record.worker.clone(),
+            started_at: self.started_at,
+            worker: self.worker.clone(),
             cause: cause.map_or("", ReleaseCause::as_str).to_owned(),
         });
     }
 
-    /// Appends, and keeps the newest of the same kind.
-    fn add_run_end(&mut self, kept: usize, end: impl FnOnce(&Self) -> RunEnd) {
-        let end = end(self);
-        let mut ends = self.run_ends();
-        let same = |other: &RunEnd| other.is_release() == end.is_release();
-        if ends.iter().filter(|other| same(other)).count() >= kept
-            && let Some(oldest) = ends.iter().position(same)
-        {
-            ends.remove(oldest);
-        }
-        ends.push(end);
+    /// The ends of runs that are to be added, as JSON; none if there are none.
+    pub(crate) fn added(&self) -> Option<String> {
         // Numbers and texts only, so serialization cannot fail.
-        self.errors = serde_json::to_string(&ends).ok();
+        let json = || serde_json::to_string(&self.added).ok();
+        if self.added.is_empty() { None } else { json() }
+    }
+}
+
+/// The most failures and the most releases that are kept of a job (contract R4.5, R4.8).
+pub(crate) const KEPT: (i32, i32) = (FAILURES_KEPT as i32, RELEASES_KEPT as i32);
+
+/// The ends of runs of a job, as stored.
+pub(crate) struct RunEnds(Vec<RunEnd>);
+
+impl RunEnds {
+    pub(crate) fn read(stored: Option<&str>) -> Self {
+        let ends = stored.and_then(|text| serde_json::from_str(text).ok());
+        Self(ends.unwrap_or_default())
     }
 
-    fn run_ends(&self) -> Vec<RunEnd> {
-        let stored = self.errors.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        stored.unwrap_or_default()
+    pub(crate) fn failures(self) -> Vec<JobFailure> {
+        self.0.into_iter().filter_map(RunEnd::into_failure).collect()
+    }
+
+    pub(crate) fn releases(self) -> Vec<Release> {
+        self.0.into_iter().filter_map(RunEnd::into_release).collect()
     }
 }
 
 /// The end of a run that did not complete its job, as stored in the column `errors`: a release has
 /// a `cause`, which is empty if the worker did not say why.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 enum RunEnd {
     Released {
@@ -216,10 +216,6 @@ enum RunEnd {
 }
 
 impl RunEnd {
-    fn is_release(&self) -> bool {
-        matches!(self, Self::Released { .. })
-    }
-
     fn into_failure(self) -> Option<JobFailure> {
         let Self::Failed { attempt, lease_seq, at, started_at, worker, error } = self else {
             return None;

@@ -166,6 +166,7 @@ statements! {
     RepairCounts "repair_counts"
     Frontiers "frontiers"
     Views "views"
+    LastErrors "last_errors"
     ViewBytes "view_bytes"
     ListFirst "list_first"
     RecentEnds "recent_ends"

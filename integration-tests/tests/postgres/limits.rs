@@ -8,12 +8,12 @@ use crate::common::taken_ids::{
     assert_events_are_compared_at_once, assert_jobs_are_compared_at_once,
 };
 use queuekit_conformance::kit::{
-    assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft, request,
+    TTL, assert_answers_empty_batches, assert_keeps_the_largest_payload, build, draft, request, ttl,
 };
 use queuekit_conformance::this_test;
-use queuekit_core::capability::{Leases, Report, ReportOutcome};
-use queuekit_core::limits::PAYLOAD_BYTES_HARD;
-use queuekit_core::{Backend, Client, Limits, QueueName};
+use queuekit_core::capability::{ExtendOutcome, Leases, Report, ReportOutcome};
+use queuekit_core::limits::{FAILURES_KEPT, PAYLOAD_BYTES_HARD};
+use queuekit_core::{Backend, Client, Lease, Limits, Nack, NackKind, QueueName};
 use queuekit_integration_tests::servers::{Mode, Proxy};
 use queuekit_postgres::{PostgresConfig, PostgresStore};
 
@@ -79,6 +79,40 @@ async fn s6_a_call_with_a_thousand_reports_of_one_job_is_one_statement() {
     assert_eq!(outcomes, vec![ReportOutcome::Reported; REPORTS]);
     let (sent, answered) = (after.to_server - before.to_server, after.to_client - before.to_client);
     assert!(sent + answered < 64 * 1024, "{sent} bytes sent, {answered} answered");
+    store.close().await.unwrap();
+    stage.end().await;
+}
+
+/// Guard: a call about a thousand jobs read up to 160 KiB of errors of each.
+#[tokio::test]
+async fn s6_calls_about_jobs_with_large_errors_do_not_read_these() {
+    const JOBS: usize = 16;
+    let Some(stage) = Stage::open(this_test!()).await else { return };
+    let proxy = Proxy::start(&stage.database.url()).await;
+    let store = PostgresStore::connect_url(&proxy.url(&stage.url("pool_size=2"))).await.unwrap();
+    let jobs: Vec<_> = (0..JOBS).map(|_| build(draft().max_attempts(1000))).collect();
+    store.enqueue(&jobs).await.unwrap();
+    let mut answered = 0;
+    for round in 0..FAILURES_KEPT + 2 {
+        let reserve = request(QueueName::default(), JOBS);
+        let leases = store.reserve(&reserve).await.unwrap().leases;
+        assert_eq!(leases.len(), JOBS);
+        let error = format!("{round} {}", "x".repeat(8000));
+        let nack = |lease: &Lease| {
+            Nack::new(lease.token.clone(), NackKind::Retry, error.as_str(), Duration::ZERO)
+        };
+        let nacks: Vec<Nack> = leases.iter().map(nack).collect();
+        let tokens: Vec<_> = leases.into_iter().map(|lease| lease.token).collect();
+        let before = proxy.counts().to_client;
+        store.nack(&nacks).await.unwrap();
+        let lost = store.extend(&tokens, ttl(TTL)).await.unwrap();
+        answered = proxy.counts().to_client - before;
+        assert_eq!(lost, vec![ExtendOutcome::LeaseLost; JOBS]);
+    }
+    assert!(answered < 64 * 1024, "{answered} bytes answered");
+    let job = store.get_job(jobs[0].id()).await.unwrap().unwrap();
+    assert_eq!(job.errors.len(), FAILURES_KEPT);
+    assert!(job.errors[0].error.as_str().starts_with("2 ") && job.errors[0].attempt == 3);
     store.close().await.unwrap();
     stage.end().await;
 }

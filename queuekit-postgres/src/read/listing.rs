@@ -1,5 +1,7 @@
 //! Reading jobs, page by page (contract R8.2).
 
+use std::collections::HashMap;
+
 use queuekit_core::backend::{AnswerBytes, Examined, JobErrors, Listed};
 use queuekit_core::{
     Error, ErrorKind, Job, JobFilter, JobId, Page, QueueName, Result, State, Status, StatusSet,
@@ -8,6 +10,7 @@ use queuekit_core::{
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
 
+use super::last_errors::last_errors;
 use super::status::Frontiers;
 use super::view::{bytes_of, views};
 use crate::column_names::columns;
@@ -182,6 +185,10 @@ impl Pager<'_> {
         let change = Change::read(session, ids).await?;
         let records = || entries.iter().filter_map(|entry| change.record(entry.id));
         self.frontiers.learn(session, records()).await?;
+        let errors = match self.filter.needs_error() {
+            true => last_errors(session, entries.iter().map(|entry| entry.id)).await?,
+            false => HashMap::new(),
+        };
         let (mut seen, mut shown) = (Vec::new(), Vec::new());
         let mut is_full = false;
         let mut looked_at = entries.len();
@@ -193,7 +200,8 @@ impl Pager<'_> {
                 if is_here {
                     seen.push((at, *id));
                 }
-                if is_here && self.matches(record, status) {
+                let last = errors.get(id).map(String::as_str);
+                if is_here && self.matches(record, status, last) {
                     shown.push((at, (record, status, queue.name.clone())));
                 }
             }
@@ -224,7 +232,7 @@ impl Pager<'_> {
         Ok(self.last.clone().filter(|_| is_full))
     }
 
-    fn matches(&self, record: &Record, status: Status) -> bool {
+    fn matches(&self, record: &Record, status: Status, last: Option<&str>) -> bool {
         let listed = Listed {
             id: record.id,
             status,
@@ -237,8 +245,6 @@ impl Pager<'_> {
         if !self.filter.admits(&listed) || !self.filter.needs_error() {
             return self.filter.admits(&listed);
         }
-        let failures = record.failures();
-        let last = failures.last().map(|failure| failure.error.as_str());
         let errors = JobErrors { last, reason: record.reason.as_deref() };
         self.filter.admits_error(status, &record.kind, errors)
     }

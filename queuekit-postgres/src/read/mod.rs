@@ -1,6 +1,7 @@
 //! Reading jobs and queues. Reads run in transactions that see one instant, and change nothing.
 
 mod figures;
+mod last_errors;
 mod listing;
 mod recent;
 mod status;

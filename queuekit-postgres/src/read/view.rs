@@ -14,7 +14,7 @@ use super::status::Frontiers;
 use crate::column_names::columns;
 use crate::error::{Failure, Outcome};
 use crate::params::params;
-use crate::row::{Record, job_id, job_uuid, unsigned};
+use crate::row::{Record, RunEnds, job_id, job_uuid, unsigned};
 use crate::session::Session;
 use crate::statements::Sql;
 use crate::step::Change;
@@ -42,11 +42,12 @@ struct Rest {
     fraction: Option<f32>,
     message: Option<String>,
     lines: Option<String>,
+    errors: Option<String>,
 }
 
 columns! {
     struct RestColumns {
-        id, payload, metadata, result, moved_from, fraction, message, lines, is_lacking,
+        id, payload, metadata, result, moved_from, fraction, message, lines, errors, is_lacking,
     }
 }
 
@@ -105,6 +106,7 @@ impl Rest {
             fraction: row.try_get(at.fraction)?,
             message: row.try_get(at.message)?,
             lines: row.try_get(at.lines)?,
+            errors: row.try_get(at.errors)?,
         })
     }
 }
@@ -141,12 +143,13 @@ fn view(
     job.deadline_in = record.deadline_at.map(|deadline| deadline.since(now));
     job.cancel_requested = record.cancel_requested;
     job.reason = record.reason.as_deref().map(ErrorText::from);
-    job.errors = record.failures();
-    job.released = record.released();
     if let Some(rest) = rest {
         job.payload = if record.is_corrupt() { Bytes::new() } else { rest.payload.into() };
         let metadata = rest.metadata.and_then(|text| serde_json::from_str(&text).ok());
         job.metadata = metadata.unwrap_or_default();
+        let ends = || RunEnds::read(rest.errors.as_deref());
+        job.errors = ends().failures();
+        job.released = ends().releases();
         job.result = rest.result.map(Bytes::from);
         job.moved_from = rest.moved_from.map(job_id);
         let message = rest.message.unwrap_or_default();

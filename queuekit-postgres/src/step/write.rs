@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::change::{Change, Write};
 use crate::error::{Failure, Outcome};
 use crate::params::params;
-use crate::row::{Record, job_id, job_uuid, millis, to_small};
+use crate::row::{KEPT, Record, job_id, job_uuid, millis, to_small};
 use crate::statements::Sql;
 
 impl Change<'_> {
@@ -60,9 +60,9 @@ impl Change<'_> {
             .iter()
             .map(|record| i32::try_from(record.releases).unwrap_or(i32::MAX))
             .collect();
-        let errors: Vec<Option<&str>> =
-            records.iter().map(|record| record.errors.as_deref()).collect();
-        let params = params![ids, ats, attempts, releases, errors];
+        let added: Vec<Option<String>> = records.iter().map(|record| record.added()).collect();
+        let (failures, released) = KEPT;
+        let params = params![ids, ats, attempts, releases, added, failures, released];
         self.session.query(Sql::ToPending, params).await.map(drop)
     }
 
@@ -81,6 +81,7 @@ impl Change<'_> {
         if ends.ids.is_empty() {
             return Ok(());
         }
+        let (failures, releases) = KEPT;
         let params = params![
             ends.ids,
             ends.ran,
@@ -93,8 +94,10 @@ impl Change<'_> {
             ends.cancels,
             ends.holds,
             ends.reasons,
-            ends.errors,
+            ends.added,
             ends.corrupt,
+            failures,
+            releases,
         ];
         self.session.query(Sql::ToEnded, params).await.map(drop)
     }
@@ -128,7 +131,7 @@ struct Ends<'r> {
     cancels: Vec<bool>,
     holds: Vec<bool>,
     reasons: Vec<Option<&'r str>>,
-    errors: Vec<Option<&'r str>>,
+    added: Vec<Option<String>>,
     corrupt: Vec<bool>,
 }
 
@@ -145,7 +148,7 @@ impl<'r> Ends<'r> {
         self.cancels.push(record.cancel_requested);
         self.holds.push(record.holds);
         self.reasons.push(record.reason.as_deref());
-        self.errors.push(record.errors.as_deref());
+        self.added.push(record.added());
         self.corrupt.push(corrupt);
     }
 }
