@@ -132,6 +132,11 @@ impl Partition {
         later.map(|(at, _)| *at)
     }
 
+    /// Whether its next job is among those of a priority, and its time has come.
+    pub(super) fn is_next_by(&self, now: Timestamp) -> bool {
+        matches!(&self.entry, Some(Entry::Level(next)) if next.scheduled_at <= now)
+    }
+
     /// The last sequence that is not blocked: the unblocked jobs are always the first few. None
     /// if all are blocked.
     pub(super) fn frontier(&self, settings: &QueueSettings, now: Timestamp) -> Option<u64> {

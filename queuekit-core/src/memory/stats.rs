@@ -1,4 +1,5 @@
-//! The figures of queues (contract R8.3), counted at each call, which a store in memory can afford.
+//! The figures of queues (contract R8.3), counted at each call. Ready jobs without a key are not
+//! looked at one by one, however many they are, because all other calls wait meanwhile.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -7,7 +8,8 @@ use super::listing::Frontiers;
 use super::queue::QueueTable;
 use super::tables::Tables;
 use crate::backend::{PageSize, QueuePage};
-use crate::job::{State, Status};
+use crate::clock::Timestamp;
+use crate::job::{JobId, State, Status};
 use crate::names::QueueName;
 use crate::queue::{Count, HealthInput, Queue, WorkerCounts, health};
 
@@ -34,22 +36,9 @@ impl Tables {
     fn figures(&self, name: &QueueName, table: &QueueTable, workers: &WorkerCounts) -> Queue {
         let now = self.now;
         let mut queue = Queue::empty(name.clone(), table.settings.clone(), now);
-        let mut waiting = [0_u64; Status::ALL.len()];
-        let mut oldest_due = None;
-        let mut frontiers = Frontiers::default();
-        for id in table.pending() {
-            let Some(record) = self.jobs.get(&id) else {
-                continue;
-            };
-            let status = self.status(record, table, &mut frontiers);
-            waiting[status as usize] += 1;
-            if status == Status::Ready {
-                let due = oldest_due.get_or_insert(record.scheduled_at);
-                *due = record.scheduled_at.min(*due);
-            }
-        }
+        let pending = self.pending(table);
         for status in State::Pending.statuses().iter() {
-            queue.counts.set(status, Count::exact(waiting[status as usize]));
+            queue.counts.set(status, Count::exact(pending.counts[status as usize]));
         }
         let expired = table.leased.keys().take_while(|(at, _)| *at <= now).count() as u64;
         let running = table.count(State::Running) - expired;
@@ -64,7 +53,7 @@ impl Tables {
         }
         queue.totals = table.totals();
         queue.workers = workers.serving(name);
-        queue.oldest_ready_age = oldest_due.map(|due| now.since(due));
+        queue.oldest_ready_age = pending.oldest_due.map(|due| now.since(due));
         queue.corrupt = table.corrupt;
         queue.health = health(HealthInput {
             oldest_ready_age: queue.oldest_ready_age,
@@ -74,15 +63,56 @@ impl Tables {
         });
         queue
     }
+
+    fn pending(&self, table: &QueueTable) -> Pending {
+        let mut pending = Pending::default();
+        let mut frontiers = Frontiers::default();
+        for record in table.keyed.values().filter_map(|(id, _)| self.jobs.get(id)) {
+            let status = self.status(record, table, &mut frontiers);
+            pending.add(status, 1);
+            pending.oldest_due(Some(record.scheduled_at).filter(|_| status == Status::Ready));
+        }
+        self.count_plain(table, &mut pending);
+        pending
+    }
+
+    /// Counts the jobs without a key. Those that are due are ready, so only the others are looked
+    /// at.
+    fn count_plain(&self, table: &QueueTable, pending: &mut Pending) {
+        // The next job of each key is in the levels too.
+        let plain = |id: &JobId| self.jobs.get(id).filter(|record| record.partition_key.is_none());
+        let mut due = 0;
+        for level in &table.levels {
+            let later = level.range((Excluded((self.now, u64::MAX)), Unbounded));
+            due += level.len();
+            for (_, id) in later {
+                due -= 1;
+                if let Some(record) = plain(id) {
+                    pending.add(record.status(false, self.now), 1);
+                }
+            }
+            let first = level.iter().find(|(_, id)| plain(id).is_some()).map(|((at, _), _)| *at);
+            pending.oldest_due(first.filter(|at| *at <= self.now));
+        }
+        let heads = table.partitions.values().filter(|partition| partition.is_next_by(self.now));
+        pending.add(Status::Ready, (due - heads.count()) as u64);
+    }
 }
 
-impl QueueTable {
-    fn pending(&self) -> impl Iterator<Item = crate::job::JobId> {
-        // The next job of each key is in the levels too; `keyed` has all of them.
-        let entries: std::collections::HashSet<_> =
-            self.keyed.values().map(|(id, _)| *id).collect();
-        let levels = self.levels.iter().flat_map(|level| level.values().copied());
-        let plain = levels.filter(move |id| !entries.contains(id));
-        plain.chain(self.keyed.values().map(|(id, _)| *id))
+/// Pending jobs of a queue, by status.
+#[derive(Default)]
+struct Pending {
+    counts: [u64; Status::ALL.len()],
+    /// When the oldest of the ready ones was due.
+    oldest_due: Option<Timestamp>,
+}
+
+impl Pending {
+    fn add(&mut self, status: Status, jobs: u64) {
+        self.counts[status as usize] += jobs;
+    }
+
+    fn oldest_due(&mut self, due: Option<Timestamp>) {
+        self.oldest_due = [self.oldest_due, due].into_iter().flatten().min();
     }
 }
