@@ -18,6 +18,8 @@ macro_rules! __with_bounds {
                 r8_8_each_match_comes_once
                 r8_8_a_page_says_what_it_looked_at
                 r8_8_a_time_of_the_end_is_found_without_a_look_at_others
+                r8_8_ended_jobs_of_other_kinds_are_looked_at
+                r8_8_a_page_without_time_looks_at_few_jobs
             }
 
             recent {

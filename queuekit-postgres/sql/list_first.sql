@@ -5,20 +5,21 @@
 -- completed. $4 most jobs in all; $5, $6 of the ended
 -- ones only those that ended at this time or later, and at that or before.
 -- Result: the number of the queue in the call, section, id, and the job's place in the section: up
--- to three numbers, and a key. Some of the waiting jobs may run by now.
+-- to three numbers, and a key; of ended jobs the kind. Some of the waiting jobs may run by now.
 -- Index: running_expiry, ready_order, ready_plain, jobs_keyed, jobs_lane, jobs_later, dead_order,
 -- done_order.
 -- Locks: nothing.
-SELECT asked.place, entry.section, entry.id, entry.one, entry.two, entry.three, entry.lane
+SELECT
+    asked.place, entry.section, entry.id, entry.one, entry.two, entry.three, entry.lane, entry.kind
 FROM unnest($1::int[], $2::boolean[]) WITH ORDINALITY AS asked (id, is_fair, place)
 CROSS JOIN LATERAL (
-    SELECT section.number AS section, job.id, job.one, job.two, job.three, job.lane
+    SELECT section.number AS section, job.id, job.one, job.two, job.three, job.lane, job.kind
     FROM unnest($3::int[]) AS section (number)
     CROSS JOIN LATERAL (
         (
             SELECT
                 running.id, running.lease_expires_at AS one, running.seq AS two,
-                0::bigint AS three, ''::text AS lane
+                0::bigint AS three, ''::text AS lane, NULL::text AS kind
             FROM queuekit.running
             WHERE section.number = 0 AND running.queue = asked.id
             ORDER BY running.lease_expires_at, running.seq
@@ -26,7 +27,7 @@ CROSS JOIN LATERAL (
         )
         UNION ALL
         (
-            SELECT waiting.id, waiting.rank, waiting.at, waiting.seq, ''
+            SELECT waiting.id, waiting.rank, waiting.at, waiting.seq, '', NULL
             FROM (
                 (
                     SELECT ready.id, ready.rank::bigint AS rank, ready.at, ready.seq
@@ -53,7 +54,7 @@ CROSS JOIN LATERAL (
         )
         UNION ALL
         (
-            SELECT keyed.id, 0, keyed.seq, 0, keyed.lane
+            SELECT keyed.id, 0, keyed.seq, 0, keyed.lane, NULL
             FROM (
                 (
                     SELECT ready.id, ready.seq, ''::text AS lane
@@ -90,7 +91,7 @@ CROSS JOIN LATERAL (
         )
         UNION ALL
         (
-            SELECT dead.id, dead.finished_at, dead.seq, 0, ''
+            SELECT dead.id, dead.finished_at, dead.seq, 0, '', dead.kind
             FROM queuekit.dead
             WHERE
                 section.number = 5 AND dead.queue = asked.id
@@ -100,7 +101,7 @@ CROSS JOIN LATERAL (
         )
         UNION ALL
         (
-            SELECT done.id, done.finished_at, done.seq, 0, ''
+            SELECT done.id, done.finished_at, done.seq, 0, '', done.kind
             FROM queuekit.done
             WHERE
                 section.number BETWEEN 6 AND 7 AND done.queue = asked.id

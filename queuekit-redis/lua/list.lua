@@ -4,17 +4,19 @@
 -- KEYS: those of the queue; for a queue of events also the data of events.
 -- ARGV: 1 the section: leased, completed, dead, cancelled, waiting, keyed; 2 the place after which
 -- to begin, empty for the beginning; 3 most jobs; 4, 5 of the ended ones only those that ended at
--- this time or later, and before that; empty if there is no such bound.
+-- this time or later, and before that; empty if there is no such bound; 6 a text that the data of
+-- the jobs that the caller looks for contains, empty for any.
 -- Result: now; the place at which it ended, empty if there are no more; then per job its place, how
 -- many bytes of it are left out, and the values of lib/view.lua. A large job is answered without
--- what is large, because the caller may not want it: lua/get.lua reads it whole.
+-- what is large, because the caller may not want it: lua/get.lua reads it whole. An ended job whose
+-- data lacks the text is answered as its place, '-' and its id.
 --
 -- A place has, for leased and ended jobs, the score and the member; for waiting ones the member of
 -- `places`; with `keyed` the member of `waiting`. These two begin with a letter, p or
 -- k: if a queue changed its order meanwhile, its waiting jobs are read from the beginning.
 use(1)
 local section, after, most = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local ended_from, ended_to = ARGV[4], ARGV[5]
+local ended_from, ended_to, text = ARGV[4], ARGV[5], ARGV[6]
 -- Jobs without a key are in `waiting` in fair queues only, and not all of them while keys are
 -- placed anew.
 if section == 'waiting' and fair and not moving then
@@ -63,7 +65,15 @@ local function by_time(set, newest_first)
     for item = 1, #members, 2 do
         local score = tonumber(members[item + 1])
         local place = format(SCORED.score.decimal, score) .. members[item]
-        tell(place, sub(members[item], ENTRY.id), members[item])
+        local id = sub(members[item], ENTRY.id)
+        local data = newest_first and text ~= '' and call('HGET', Q.data, id)
+        if data and not data:find(text, 1, true) then
+            View.count(#data)
+            local before = #answer
+            answer[before + 1], answer[before + 2], answer[before + 3] = place, '-', id
+        else
+            tell(place, id, members[item])
+        end
         answer[2] = place
         if View.read() >= ENOUGH_BYTES then
             return

@@ -23,6 +23,9 @@ const VERSION: u8 = b'1';
 /// event is gone.
 const OF_EVENT: u8 = b'2';
 
+/// The kind with which a job is shown whose data cannot be read.
+pub(crate) const UNREADABLE_KIND: &str = "unreadable";
+
 /// The part of a job's data that only the client reads, between the keys and the payload: kind,
 /// timeout in ms, hexadecimal, and JSON if there is more; with spaces between them.
 #[derive(Default, Serialize, Deserialize)]
@@ -252,7 +255,7 @@ impl View {
     pub(crate) fn job(self, queue: QueueName, now: Timestamp) -> Option<Job> {
         let data = Data::read(self.data);
         let stored = Stored::read(&self.state);
-        let unreadable = || Kind::new("unreadable").ok();
+        let unreadable = || Kind::new(UNREADABLE_KIND).ok();
         let kind = data.as_ref().map(|data| data.kind.clone()).or_else(unreadable)?;
         let created_at = data.as_ref().map_or(Timestamp::default(), |data| data.created_at);
         let mut job = Job::pending(self.id, queue, kind, created_at);

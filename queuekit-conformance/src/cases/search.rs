@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use queuekit_core::{
-    EventDraft, JobDraft, JobFilter, JobId, Kind, Metadata, NackKind, NackOutcome,
+    DeadLetter, EventDraft, JobDraft, JobFilter, JobId, Kind, Metadata, NackKind, NackOutcome,
     SubscriptionDraft, TimeRange, Timestamp,
 };
 
@@ -194,5 +194,75 @@ pub async fn r8_8_a_time_of_the_end_is_found_without_a_look_at_others(world: &dy
             assert_eq!(ids, wanted, "{range:?}, in pages of {limit}");
             assert_eq!(examined, wanted.len(), "{range:?}, in pages of {limit}");
         }
+    }
+}
+
+/// R8.8: ended jobs are found by their kind, whatever else of theirs has its text, and those of
+/// other kinds count as looked at.
+/// Guard: a store that leaves others unread compares the kind itself, and counts them.
+pub async fn r8_8_ended_jobs_of_other_kinds_are_looked_at(world: &dyn World) {
+    let mut of_b = Vec::new();
+    for number in 0..12 {
+        let kind = ["a", "ab", "b", "b.c"][number % 4];
+        // The text of the other kinds is in the payload and in the metadata.
+        let draft = JobDraft::new(Kind::new(kind).expect("a kind"), "a b ab b.c ");
+        let lease = world.lease(draft.metadata(Metadata::from([("b", "b ")]))).await;
+        match number / 4 {
+            0 => world.kill(&lease).await,
+            1 => world.call_off(&lease).await,
+            _ => world.complete(&lease).await,
+        }
+        of_b.extend(Some(lease.id()).filter(|_| kind == "b"));
+        world.advance(MINUTE).await;
+    }
+    for (recent, wanted) in [(false, of_b.clone()), (true, of_b.into_iter().rev().collect())] {
+        for limit in [1, 100] {
+            let mut filter = JobFilter::default().kind("b").limit(limit);
+            filter.recent = recent;
+            let (mut ids, mut examined) = (Vec::new(), 0);
+            loop {
+                let page = world.page(&filter).await;
+                examined += page.examined.jobs();
+                ids.extend(page.items.iter().map(|job| job.id));
+                if page.next.is_none() {
+                    break;
+                }
+                filter = filter.after(page.next);
+            }
+            assert_eq!(ids, wanted, "in pages of {limit}");
+            assert_eq!(examined, 12, "in pages of {limit}");
+        }
+    }
+}
+
+/// R8.8: a page whose time is over reads on until it has looked at as many jobs as its limit, and a
+/// traversal of such pages lists each job once.
+/// Guard: a store asks for the time between its reads.
+pub async fn r8_8_a_page_without_time_looks_at_few_jobs(world: &dyn World) {
+    const JOBS: usize = 120;
+    let of = |number: usize| draft().queue(["a", "b"][number % 2]);
+    let ids = world.enqueue_all((0..JOBS).map(of)).await;
+    let ends: Vec<_> = ids.iter().map(|id| DeadLetter::of_job(*id, "why")).collect();
+    let filters = || {
+        let all = JobFilter::default().limit(1);
+        let rare = all.clone().kind("other");
+        [(all, JOBS), (rare.clone(), 0), (rare.payload("a:1"), 0)]
+    };
+    for recent in [false, true] {
+        for (mut filter, matching) in filters() {
+            filter.recent = recent;
+            filter = filter.within(Duration::ZERO);
+            let first = world.page(&filter).await;
+            let looks = first.examined.jobs();
+            // Contents are looked into some hundred jobs at a time.
+            let is_cut = first.next.is_some() && (1..JOBS).contains(&looks);
+            assert!(is_cut || filter.needs_content(), "{looks} looks: {filter:?}");
+            let mut listed = found(world, filter.clone()).await;
+            listed.sort_unstable();
+            listed.dedup();
+            assert_eq!(listed.len(), matching, "{filter:?}");
+        }
+        // Those that have ended, by queue and then by their end.
+        world.backend().dead_letter(&ends).await.expect("dead_letter");
     }
 }

@@ -45,7 +45,7 @@ where
     P: Future<Output = Result<Page<Job>>>,
 {
     let mut search = Search::of(filter)?;
-    while search.read_on(&list).await? && elapsed() < BEGIN_WITHIN {}
+    while search.read_on(&list).await? && elapsed() < BEGIN_WITHIN && !search.is_late() {}
     Ok(search.page())
 }
 
@@ -151,6 +151,10 @@ impl<'f> Search<'f> {
     fn is_full(&self) -> bool {
         let is_long = self.page.items.len() >= self.filter.limit.get();
         self.is_end || is_long || self.page.examined.is_full() || self.bytes >= SEARCH_BYTES
+    }
+
+    fn is_late(&self) -> bool {
+        self.page.examined.is_late()
     }
 
     fn page(mut self) -> Page<Job> {

@@ -69,7 +69,7 @@ impl Tables {
                         last = Some(Position { queue: name.clone(), section, place });
                     }
                     let is_long = page.items.len() == filter.limit.get() || page.examined.is_full();
-                    if is_long || bytes.is_full() {
+                    if is_long || bytes.is_full() || page.examined.is_late() {
                         let position = serde_json::to_vec(&last).map_err(unreadable)?;
                         page.next = Some(filter.cursor_at(&position));
                         return Ok(page);

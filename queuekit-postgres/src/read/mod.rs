@@ -1,5 +1,6 @@
 //! Reading jobs and queues. Reads run in transactions that see one instant, and change nothing.
 
+mod entries;
 mod figures;
 mod last_errors;
 mod listing;

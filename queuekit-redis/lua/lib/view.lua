@@ -68,6 +68,10 @@ end
 
 return {
     view = view,
+    -- Counts bytes of a job that the script has read itself.
+    count = function(bytes)
+        read = read + bytes
+    end,
     read = function()
         return read
     end,

@@ -7,16 +7,19 @@ use std::time::{Duration, Instant};
 
 use queuekit_core::backend::{AnswerBytes, Examined};
 use queuekit_core::{
-    Cursor, Job, JobFilter, JobId, Page, QueueName, Result, StatusSet, TimeRange, Timestamp,
+    Cursor, Job, JobFilter, JobId, Kind, Page, QueueName, Result, StatusSet, Timestamp,
 };
+use redis::Value;
 
 use super::position::{Position, section_name};
 use crate::RedisStore;
-use crate::codec::{View, array_of, bytes_of, number_of};
+use crate::codec::{UNREADABLE_KIND, View, array_of, bytes_of, job_id, number_of};
 use crate::error::unreadable;
 use crate::repeat::Call;
 use crate::scripts::Lua;
 
+/// The most jobs that the first script of a page reads, unless the page has room for more.
+const FIRST: usize = 50;
 /// The most jobs that one script reads.
 const SLICE: usize = 200;
 /// The most scripts that one page runs. Each section of each queue takes at least one, so this
@@ -25,11 +28,14 @@ const SCRIPTS: usize = 250;
 /// A script that reads large jobs whole ends with the job that reaches this size.
 const SCRIPT_BYTES: u64 = 1024 * 1024;
 
-/// A job that a script has read, without its payload and the like if they are large.
+/// A job that a script has looked at.
 struct Head {
     place: Vec<u8>,
+    /// Its id, if it belongs to the section and does not match the filter.
+    other: Option<JobId>,
     /// The bytes of what is left out.
     left_out: u64,
+    /// What the script has read of it: not its payload and the like if they are large.
     job: Option<Job>,
 }
 
@@ -46,6 +52,8 @@ struct Pager<'f> {
     filter: &'f JobFilter,
     items: Vec<Job>,
     examined: Examined,
+    /// How many jobs the next script reads: the more, the longer it has looked for what matches.
+    slice: usize,
     /// How many scripts it has run.
     scripts: usize,
     bytes: AnswerBytes,
@@ -65,6 +73,7 @@ impl RedisStore {
             filter,
             items: Vec::new(),
             examined: Examined::of(filter),
+            slice: filter.limit.get().clamp(FIRST, SLICE),
             scripts: 0,
             bytes: AnswerBytes::default(),
             begun: Instant::now(),
@@ -104,14 +113,15 @@ impl RedisStore {
         statuses: StatusSet,
         after: Vec<u8>,
         most: usize,
-        finished: TimeRange,
+        filter: &JobFilter,
     ) -> Result<Slice> {
         let bound = |at: Option<Timestamp>| {
             at.map(|at| at.as_millis().to_string().into_bytes()).unwrap_or_default()
         };
         let most = most.to_string().into_bytes();
         let section = section_name(statuses).into();
-        let args = [section, after, most, bound(finished.from), bound(finished.to)];
+        let (from, to) = (bound(filter.finished.from), bound(filter.finished.to));
+        let args = [section, after, most, from, to, text_of(filter)];
         let read = self.on_queue_within(time, "list_jobs", Call::Read, Lua::List, queue, args);
         let answer = read.await?;
         let broken = || unreadable("a page of jobs");
@@ -122,10 +132,17 @@ impl RedisStore {
         let mut jobs = Vec::with_capacity(parts.len() / (View::VALUES + 2));
         while let Some(place) = parts.next() {
             let place = bytes_of(place).ok_or_else(broken)?;
-            let left_out = parts.next().and_then(number_of).ok_or_else(broken)?;
-            let left_out = u64::try_from(left_out).map_err(|_| broken())?;
+            let left_out = parts.next().ok_or_else(broken)?;
+            if matches!(&left_out, Value::BulkString(mark) if mark == b"-") {
+                let id = parts.next().and_then(bytes_of).and_then(|id| job_id(&id));
+                let other = Some(id.ok_or_else(broken)?);
+                jobs.push(Head { place, other, left_out: 0, job: None });
+                continue;
+            }
+            let left_out = number_of(left_out).and_then(|bytes| u64::try_from(bytes).ok());
+            let left_out = left_out.ok_or_else(broken)?;
             let job = View::read(&mut parts).ok_or_else(broken)?.job(queue.clone(), now);
-            jobs.push(Head { place, left_out, job });
+            jobs.push(Head { place, other: None, left_out, job });
         }
         Ok(Slice { jobs, end: Some(end).filter(|end| !end.is_empty()) })
     }
@@ -143,17 +160,17 @@ impl Pager<'_> {
             if self.is_late() {
                 return Ok(Some(after));
             }
-            let most = SLICE.min(self.examined.left());
+            let most = self.slice.min(self.examined.left());
+            self.slice = SLICE.min(self.slice * 2);
             let left = self.time_left();
-            let finished = self.filter.finished;
-            let slice = self.store.slice(left, queue, statuses, after.clone(), most, finished);
+            let slice = self.store.slice(left, queue, statuses, after.clone(), most, self.filter);
             let slice = slice.await?;
             self.scripts += 1;
             let (mut matching, mut left_out) = (Vec::new(), 0);
             for head in slice.jobs {
                 self.examined.look();
                 let job = head.job.filter(|job| statuses.contains(job.status));
-                let id = job.as_ref().map(|job| job.id);
+                let id = job.as_ref().map(|job| job.id).or(head.other);
                 if let Some(job) = job.filter(|job| self.filter.admits_job(job)) {
                     let of_head = usize::try_from(head.left_out).unwrap_or(usize::MAX);
                     if !self.bytes.admit(job.bytes().saturating_add(of_head)) {
@@ -215,11 +232,11 @@ impl Pager<'_> {
         self.items.len() == self.filter.limit.get() || self.examined.is_full()
     }
 
-    /// Whether the page has looked at enough, or half of the call's time is over: then the next
-    /// page continues.
+    /// Whether the page has looked at enough, or its time or half of the call's time is over: then
+    /// the next page continues.
     fn is_late(&self) -> bool {
-        let half = self.store.shared.op_timeout / 2;
-        self.scripts >= SCRIPTS || (self.scripts > 0 && self.begun.elapsed() >= half)
+        let is_over = || self.begun.elapsed() >= self.store.shared.op_timeout / 2;
+        self.scripts >= SCRIPTS || self.scripts > 0 && (self.examined.is_late() || is_over())
     }
 
     /// What the whole call has left: its questions share op_timeout.
@@ -231,4 +248,12 @@ impl Pager<'_> {
     fn wants(&self, section: StatusSet, job: &Job) -> bool {
         section.contains(job.status) && self.filter.admits_job(job)
     }
+}
+
+/// A text that the data of each job that matches contains: a script that does not find it need not
+/// read the job. A job that cannot be read is shown with a kind of its own.
+fn text_of(filter: &JobFilter) -> Vec<u8> {
+    let kind = filter.kind.as_ref().map(Kind::as_str).filter(|kind| *kind != UNREADABLE_KIND);
+    // The space that follows it in the data.
+    kind.map(|kind| format!("{kind} ").into_bytes()).unwrap_or_default()
 }

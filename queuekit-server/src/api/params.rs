@@ -88,8 +88,9 @@ impl<S: Send + Sync> FromRequestParts<S> for JobQuery {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         // Not `#[serde(flatten)]`: it admits unknown parameters, and cannot read numbers here.
         let all = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        let of_page = ["recent", "limit", "within_ms", "cursor"];
         let (page, filter): (Vec<_>, Vec<_>) =
-            all.partition(|(name, _)| matches!(name.as_ref(), "recent" | "limit" | "cursor"));
+            all.partition(|(name, _)| of_page.contains(&name.as_ref()));
         Ok(Self { filter: read_pairs(&filter)?, page: read_pairs(&page)? })
     }
 }

@@ -35,6 +35,10 @@ pub(crate) struct BulkBody {
     #[schema(minimum = 1, maximum = 1000, default = 100)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<usize>,
+    /// The step begins no further read after this time, so that it may end before its limit.
+    #[schema(minimum = 0)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) within_ms: Option<u64>,
     /// `cursor` of the previous step.
     #[schema(pattern = "^([0-9a-f]{2})+$")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,6 +81,7 @@ impl BulkBody {
             filter,
             dry_run: false,
             limit: None,
+            within_ms: None,
             cursor: None,
             since: None,
         }

@@ -1,5 +1,7 @@
 //! Which jobs are asked for: a filter and a page, in a query.
 
+use std::time::Duration;
+
 use queuekit::jobs::JobFilter;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
@@ -29,6 +31,11 @@ pub(crate) struct PageQuery {
     /// Most jobs on the page.
     #[param(minimum = 1, maximum = 1000, default = 100)]
     pub(crate) limit: Option<usize>,
+    /// A page that has looked at `limit` jobs reads no further after this time, so that it may be
+    /// short or empty and still have a cursor.
+    #[param(minimum = 0)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) within_ms: Option<u64>,
     /// `cursor` of the previous page.
     #[param(pattern = "^([0-9a-f]{2})+$")]
     pub(crate) cursor: Option<String>,
@@ -36,8 +43,12 @@ pub(crate) struct PageQuery {
 
 impl JobQuery {
     pub(crate) fn filter(self) -> queuekit::Result<JobFilter> {
-        let PageQuery { recent, limit, cursor } = self.page;
-        let filter = self.filter.filter(limit, cursor.as_deref().map(str::parse).transpose()?)?;
+        let PageQuery { recent, limit, within_ms, cursor } = self.page;
+        let mut filter =
+            self.filter.filter(limit, cursor.as_deref().map(str::parse).transpose()?)?;
+        if let Some(within_ms) = within_ms {
+            filter = filter.within(Duration::from_millis(within_ms));
+        }
         Ok(if recent { filter.recent() } else { filter })
     }
 }

@@ -234,7 +234,8 @@ impl Pager<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.items.len() == self.filter.limit.get() || self.examined.is_full()
+        let is_long = self.items.len() == self.filter.limit.get() || self.examined.is_full();
+        is_long || self.examined.is_late()
     }
 }
 

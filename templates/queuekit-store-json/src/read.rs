@@ -66,9 +66,10 @@ impl Data {
         let mut page = Page { examined: Examined::of(filter), ..Page::default() };
         let (mut bytes, mut last) = (AnswerBytes::default(), None);
         for (position, (record, status)) in found {
+            let is_late = last.is_some() && page.examined.is_late();
             let is_long = page.items.len() == filter.limit.get() || page.examined.is_full();
             let job = record.is_listed_by(filter, status).then(|| record.view(status, self.now));
-            if is_long || job.as_ref().is_some_and(|job| !bytes.admit(job.bytes())) {
+            if is_long || is_late || job.as_ref().is_some_and(|job| !bytes.admit(job.bytes())) {
                 // Names and numbers can always be written.
                 let position = serde_json::to_vec(&last).unwrap_or_default();
                 page.next = Some(filter.cursor_at(&position));

@@ -55,7 +55,7 @@ impl JobFilter {
         fingerprint
     }
 
-    /// All but limit and cursor: a page may have another size than the one before it.
+    /// All but limit, time and cursor: a page may be bounded otherwise than the one before it.
     fn encoded(&self) -> Vec<u8> {
         // Each field by name: what is new has to be put into the encoding.
         let Self {
@@ -75,6 +75,7 @@ impl JobFilter {
             limit: _,
             cursor: _,
             examining: _,
+            within: _,
             refused: _,
         } = self;
         let all = Encoded {
@@ -137,6 +138,8 @@ struct Encoded<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::backend::{PageSize, TimeRange};
 
@@ -160,6 +163,7 @@ mod tests {
             limit: PageSize::MAX,
             cursor: Some(Cursor(vec![7])),
             examining: None,
+            within: Some(Duration::ZERO),
             refused: None,
         };
         let built = JobFilter::default()
@@ -176,6 +180,7 @@ mod tests {
             .created(Timestamp::from_millis(1)..Timestamp::from_millis(2))
             .finished(Timestamp::from_millis(3)..Timestamp::from_millis(4))
             .recent()
+            .within(Duration::ZERO)
             .limit(1000)
             .after(filter.cursor.clone());
         assert_eq!(format!("{built:?}"), format!("{filter:?}"));

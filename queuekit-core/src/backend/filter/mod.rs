@@ -2,6 +2,8 @@
 
 mod cursor;
 
+use std::time::{Duration, Instant};
+
 use super::{Cursor, IdPrefix, MetadataTerm, PageSize, PayloadTerm, TimeRange};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result, parsed};
@@ -65,6 +67,8 @@ pub struct JobFilter {
     pub cursor: Option<Cursor>,
     /// The most jobs that a page looks at; none for as many as it may.
     examining: Option<usize>,
+    /// How long a page may read; none for as long as it takes.
+    within: Option<Duration>,
     /// What the first setter that was given something invalid says.
     refused: Option<Error>,
 }
@@ -151,6 +155,13 @@ impl JobFilter {
     /// At most this many on a page (default 100); 1..=1000.
     pub fn limit(self, jobs: usize) -> Self {
         self.set(PageSize::new(jobs), |filter, limit| filter.limit = limit)
+    }
+
+    /// A page that has looked at as many jobs as it may have begins no further read once this time
+    /// has passed. So a rare match may be some pages away, but no page takes long.
+    pub fn within(mut self, time: Duration) -> Self {
+        self.within = Some(time);
+        self
     }
 
     /// From where the last page ended.
@@ -258,6 +269,11 @@ impl JobFilter {
 
     pub(super) fn most_examined(&self) -> usize {
         self.examining.unwrap_or(PAGE_EXAMINED)
+    }
+
+    /// When a page that begins now reads no further.
+    pub(super) fn reads_until(&self) -> Option<Instant> {
+        self.within.and_then(|time| Instant::now().checked_add(time))
     }
 
     /// A page that looks at no more jobs than this.

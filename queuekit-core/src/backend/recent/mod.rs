@@ -69,7 +69,7 @@ impl Paging<'_> {
             while !rest.is_empty() {
                 let looked_at = self.look_at(rest).await?;
                 rest = &rest[looked_at..];
-                let is_late = begun.elapsed() >= BEGIN_WITHIN;
+                let is_late = begun.elapsed() >= BEGIN_WITHIN || self.page.examined.is_late();
                 if self.is_full() || is_late {
                     let is_end = rest.is_empty() && self.merge.is_end();
                     return self.end(is_end);

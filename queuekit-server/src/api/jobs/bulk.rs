@@ -1,5 +1,7 @@
 //! `POST /v1/jobs/bulk`.
 
+use std::time::{Duration, Instant};
+
 use axum::Json as Answer;
 use axum::extract::State;
 use queuekit::jobs::{BulkReport, BulkRequest, PageSize};
@@ -12,8 +14,9 @@ use crate::web::off_the_runtime::search_place;
 use crate::web::{AdminScope, Caller, Json, Problem};
 use crate::wire::{BulkBody, BulkReportBody, Time};
 
-/// Jobs that are read at once.
+/// Jobs that are read and changed at once, and those that are only counted.
 const PART: usize = 64;
+const COUNTED: usize = 250;
 
 /// Does one step of an action on many jobs.
 #[utoipa::path(
@@ -39,8 +42,9 @@ pub(crate) async fn bulk_jobs(
     let mut request = BulkRequest::new(action, filter);
     request.dry_run = body.dry_run;
     request.since = body.since.map(|time| time.0);
+    let within = body.within_ms.map(Duration::from_millis);
     let (here, asking) = (app.clone(), caller.clone());
-    let doing = async move { in_parts(&here, &asking, &request).await };
+    let doing = async move { in_parts(&here, &asking, &request, within).await };
     let report = match body.dry_run {
         true => doing.await?,
         false => {
@@ -64,11 +68,18 @@ pub(super) async fn in_parts(
     app: &App,
     caller: &Caller,
     request: &BulkRequest,
+    within: Option<Duration>,
 ) -> Result<BulkReport, Problem> {
+    let begun = Instant::now();
+    let time_left = || within.map(|within| within.saturating_sub(begun.elapsed()));
+    let at_once = if request.dry_run { COUNTED } else { PART };
     let mut left = request.filter.limit.get();
     let mut request = request.clone();
     let mut part = async |limit: usize, before: Option<&BulkReport>| {
-        request.filter.limit = PageSize::new(limit.min(PART))?;
+        request.filter.limit = PageSize::new(limit.min(at_once))?;
+        if let Some(left) = time_left() {
+            request.filter = request.filter.clone().within(left);
+        }
         if let Some(before) = before {
             (request.filter.cursor, request.since) = (before.cursor.clone(), before.since);
         }
@@ -78,14 +89,14 @@ pub(super) async fn in_parts(
         Ok::<_, Problem>(bulk(app.store(), &request).await?)
     };
     let mut all = part(left, None).await?;
-    left = left.saturating_sub(PART);
-    while left > 0 && all.cursor.is_some() {
+    left = left.saturating_sub(at_once);
+    while left > 0 && all.cursor.is_some() && time_left() != Some(Duration::ZERO) {
         let Ok(mut next) = part(left, Some(&all)).await else { break };
         next.matched += all.matched;
         next.changed += all.changed;
         next.skipped += all.skipped;
         all = next;
-        left = left.saturating_sub(PART);
+        left = left.saturating_sub(at_once);
     }
     Ok(all)
 }

@@ -175,7 +175,7 @@ mod tests {
             assert!(join_all(pages).await.iter().all(Result::is_ok));
             assert_eq!(most.swap(0, Ordering::SeqCst), expected.min(PAGES));
             let request = BulkRequest::new(BulkAction::Cancel, filter);
-            let actions = (0..PAGES).map(|_| in_parts(&app, &caller, &request));
+            let actions = (0..PAGES).map(|_| in_parts(&app, &caller, &request, None));
             assert!(join_all(actions).await.iter().all(Result::is_ok));
             assert_eq!(most.swap(0, Ordering::SeqCst), expected.min(PAGES), "of actions");
         }

@@ -16,6 +16,7 @@ mod jobs;
 mod kill;
 mod limits;
 mod page_bytes;
+mod page_time;
 mod queues;
 mod quotas;
 mod recent;
