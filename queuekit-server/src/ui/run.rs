@@ -15,8 +15,8 @@ use crate::wire::{BulkBody, Time};
 pub(super) struct Run {
     pub(super) id: String,
     pub(super) task: Task,
-    /// How many jobs or events were counted before.
-    pub(super) expected: u64,
+    /// How many jobs or events were counted before; none if there may be more.
+    pub(super) expected: Option<u64>,
     pub(super) began: Timestamp,
     /// The id of the key, or `-`.
     pub(super) started_by: String,
@@ -65,7 +65,7 @@ impl Run {
     pub(super) fn new(
         started_by: &str,
         task: Task,
-        expected: u64,
+        expected: Option<u64>,
         began: Timestamp,
     ) -> Result<Self, Failure> {
         let mut random = [0; 8];

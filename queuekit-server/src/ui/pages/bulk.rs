@@ -3,30 +3,26 @@
 use std::time::Duration;
 
 use axum::extract::Query;
-use axum::http::{Method, StatusCode};
+use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::jobs::BulkAction;
 use serde::Deserialize;
 
 use super::filter::Filter;
+use super::matched::Matched;
 use super::run_address::begin;
 use super::text::{jobs_url, query};
 use crate::grammar::Span;
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::run::Task;
-use crate::ui::view::{BulkAsk, BulkLink, Count, Page};
+use crate::ui::view::{BulkAsk, BulkLink, Page};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
-use crate::wire::{BulkBody, BulkReportBody};
+use crate::wire::BulkBody;
 
-/// Steps of a count, and jobs that each looks at.
-const STEPS: usize = 10;
-const STEP: usize = 1000;
 /// The longest filter and the longest reason, since runs are remembered.
 const TEXT_BYTES: usize = 16 * 1024;
-/// Above this number of jobs, the number has to be typed.
-const TYPED: u64 = 1000;
 
 /// Actions on all that match: word, verb, what it does, whether it destroys.
 const ACTIONS: [(&str, &str, &str, bool); 4] = [
@@ -73,17 +69,15 @@ pub(super) async fn ask(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Re
         return Err(Failure::not_found("this action"));
     };
     let filter = meant(&asked.q)?;
-    let mut body = body(action, &filter, "", Duration::ZERO);
-    let (matched, and_more) = count(&viewer, &mut body).await?;
-    let more = if and_more { "+" } else { "" };
-    let jobs = Count::exact(matched);
-    let told = if matched == 1 { "1 job".to_owned() } else { format!("{jobs}{more} jobs") };
+    let body = body(action, &filter, "", Duration::ZERO);
+    let now = viewer.ui.0.board.now().await;
+    let matched = Matched::count(&viewer, &filter, body, &now).await?;
+    let told = matched.told();
     let spread = |(value, label): (&'static str, &'static str)| {
         let chosen = if asked.over.is_empty() { "0s" } else { asked.over.as_str() };
         (value, label, value == chosen)
     };
     let spreads = if action == "retry" { SPREADS.map(spread).into() } else { Vec::new() };
-    let now = viewer.ui.0.board.now().await;
     let base = viewer.base();
     let page = BulkAsk {
         shell: viewer.shell(Page::Jobs, &format!("{verb} many jobs"), &now),
@@ -92,14 +86,14 @@ pub(super) async fn ask(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Re
         detail: detail.to_owned(),
         filter: filter.text.clone(),
         pills: filter.bar(&viewer, &now, "", None).pills,
-        matched: jobs,
-        and_more,
+        matched: matched.jobs,
+        or_more: matched.or_more,
         is_danger,
-        type_to_confirm: (is_danger && matched > TYPED).then(|| matched.to_string()),
+        type_to_confirm: matched.to_type(action).filter(|_| is_danger),
         spreads,
         wants_reason: action == "dead-letter",
         label: format!("{verb} {told}"),
-        impossible: (matched == 0).then(|| "No job matches that allows it".to_owned()),
+        impossible: matched.is_none().then(|| "No job matches that allows it".to_owned()),
         url: format!("{base}/ui/bulk"),
         back: jobs_url(base, &filter.text),
         cli: filter.cli(&format!("queuekit job {action}")),
@@ -115,16 +109,17 @@ pub(super) async fn act(viewer: Viewer, form: Form) -> Result<Response, Failure>
         return Err(Failure::not_found("this action"));
     };
     let filter = meant(form.get("q"))?;
-    let matched: u64 = form.get("matched").parse().unwrap_or(0);
-    if is_danger && matched > TYPED && form.get("typed") != matched.to_string() {
-        return Err(refused(&format!("type {matched} to confirm, since these are many jobs")));
+    let matched = Matched::of(&form);
+    let typed = form.get("typed");
+    if let Some(word) = matched.to_type(action).filter(|word| is_danger && word != typed) {
+        return Err(refused(&format!("type {word} to confirm, since these are many jobs")));
     }
     let over = match form.get("over") {
         "" => Duration::ZERO,
         text => text.parse::<Span>().map_err(|why| refused(&format!("over: {why}")))?.0,
     };
     let body = body(action, &filter, bounded("reason", form.get("reason"))?, over);
-    begin(&viewer, Task::Bulk { words: filter.text, body: Box::new(body) }, matched)
+    begin(&viewer, Task::Bulk { words: filter.text, body: Box::new(body) }, matched.expected())
 }
 
 /// What an action is called: `Retry`.
@@ -144,22 +139,6 @@ fn body(action: &str, filter: &Filter, reason: &str, over: Duration) -> BulkBody
     let mut body = BulkBody::new(&action, filter.body.clone());
     body.reason = body.reason.filter(|reason| !reason.is_empty());
     body
-}
-
-/// How many jobs match, and whether there are more.
-async fn count(viewer: &Viewer, body: &mut BulkBody) -> Result<(u64, bool), Failure> {
-    (body.dry_run, body.limit) = (true, Some(STEP));
-    let mut matched = 0;
-    for _ in 0..STEPS {
-        let answer = viewer.call(Method::POST, "/v1/jobs/bulk", &*body).await?;
-        let report: BulkReportBody = answer.read()?;
-        matched += report.matched;
-        (body.cursor, body.since) = (report.cursor, report.since);
-        if body.cursor.is_none() {
-            return Ok((matched, false));
-        }
-    }
-    Ok((matched, true))
 }
 
 /// A filter that names something: no page acts on all jobs of all queues.

@@ -114,10 +114,18 @@ pub(super) async fn retry_one(
         return Err(Failure::not_found("this error group"));
     };
     let filter = Filter::read(&words(queue, &group.kind, &id));
-    let dead = jobs::page(&viewer, &filter, 1, None).await?;
-    let Some(job) = dead.jobs.first() else {
+    let Some(job) = first(&viewer, &filter).await? else {
         return Err(Failure::new(StatusCode::CONFLICT, "none of its jobs is dead now"));
     };
     viewer.act(Method::POST, &format!("/v1/jobs/{}/retry", job.id)).await?;
     Ok(redirect(&format!("{}/ui/jobs/{}?did=retry", viewer.base(), job.id)))
+}
+
+/// The first job that matches, however many pages it takes to find it.
+async fn first(viewer: &Viewer, filter: &Filter) -> Result<Option<Job>, Failure> {
+    let mut found = jobs::page(viewer, filter, 1, None).await?;
+    while let Some(cursor) = found.cursor.filter(|_| found.jobs.is_empty()) {
+        found = jobs::page(viewer, filter, 1, Some(&cursor)).await?;
+    }
+    Ok(found.jobs.into_iter().next())
 }

@@ -1,6 +1,6 @@
 //! The filter of a list of jobs: the words of the command line, in the address of the page.
 
-use queuekit::Status;
+use queuekit::jobs::StatusSet;
 use queuekit::queues::Totals;
 
 use super::queue_rows::queues_of;
@@ -14,6 +14,9 @@ use crate::wire::FilterBody;
 /// Statuses with a tab, and all.
 const TABS: [&str; 9] =
     ["all", "ready", "running", "failed", "scheduled", "blocked", "dead", "cancelled", "completed"];
+/// How long a page looks for jobs that match. It then shows what it has found, and a link to look
+/// further.
+pub(super) const READ_FOR_MS: u64 = 25;
 /// Filters to begin with.
 const COMMON: [(&str, &str); 4] = [
     ("status:dead", "dead jobs"),
@@ -93,22 +96,30 @@ impl Filter {
         Tab {
             status,
             url: jobs_url(viewer.base(), &joined(&terms)),
-            count: self.count(viewer, now, status),
+            count: status.parse().ok().and_then(|statuses| self.count(viewer, now, statuses)),
             is_current: present == status,
         }
     }
 
-    /// How many jobs have this status, if the figures of queues say so.
-    fn count(&self, viewer: &Viewer, now: &Snapshot, status: &str) -> Option<Count> {
+    /// How many jobs have these statuses, if the figures of queues say so.
+    fn count(&self, viewer: &Viewer, now: &Snapshot, statuses: StatusSet) -> Option<Count> {
         let of = |term: &String| term.starts_with("status:") || term.starts_with("queue:");
-        let status: Status = Status::ALL.into_iter().find(|own| own.as_str() == status)?;
-        if !self.terms.iter().all(of) || viewer.caller().is_bound_to_kinds() {
+        let is_told = self.terms.iter().all(of) && now.figures.is_some();
+        if !is_told || viewer.caller().is_bound_to_kinds() {
             return None;
         }
         let wanted = self.body.queue.as_deref();
         let queues = queues_of(viewer, now);
         let queues = queues.filter(|queue| wanted.is_none_or(|name| name == queue.name.as_str()));
-        Some(queues.map(|queue| Count::from(queue.counts.get(status))).sum())
+        let counts = queues
+            .flat_map(|queue| statuses.iter().map(|status| Count::from(queue.counts.get(status))));
+        Some(counts.sum())
+    }
+
+    /// How many jobs match, if the figures of queues say so.
+    pub(super) fn counted(&self, viewer: &Viewer, now: &Snapshot) -> Option<Count> {
+        let statuses = self.body.clone().filter(None, None).ok()?.statuses;
+        self.count(viewer, now, statuses)
     }
 
     /// How many jobs have ever come into the list, if the totals of queues say so.

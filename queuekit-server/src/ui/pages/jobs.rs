@@ -7,7 +7,7 @@ use queuekit::{Job, Status};
 use serde::{Deserialize, Serialize};
 
 use super::bulk;
-use super::filter::Filter;
+use super::filter::{Filter, READ_FOR_MS};
 use super::text::jobs_url;
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
@@ -38,6 +38,7 @@ struct ToApi<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     recent: bool,
     limit: usize,
+    within_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<&'a str>,
 }
@@ -86,7 +87,8 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
     viewer.show(&page).await
 }
 
-/// A page of the jobs of a filter; those that have ended by the time of their end.
+/// A page of the jobs of a filter, of those that a moment is enough to find; those that have ended
+/// by the time of their end.
 pub(in crate::ui) async fn page(
     viewer: &Viewer,
     filter: &Filter,
@@ -94,7 +96,7 @@ pub(in crate::ui) async fn page(
     cursor: Option<&str>,
 ) -> Result<JobsBody<Job>, Failure> {
     let recent = filter.is_of_ended() && viewer.can_list_recent().await;
-    let query = ToApi { filter: &filter.body, recent, limit, cursor };
+    let query = ToApi { filter: &filter.body, recent, limit, within_ms: READ_FOR_MS, cursor };
     let answer = viewer.find("/v1/jobs", &query).await?;
     answer.read()
 }
@@ -138,11 +140,13 @@ fn pager(found: Option<&JobsBody<Job>>, here: &str, is_later: bool) -> Pager {
     let Some(found) = found else { return Pager::default() };
     let examined = found.examined.jobs;
     let more = if found.cursor.is_some() { ", and more" } else { "" };
+    // The page ended before it was full: what it has looked at shows how far it came.
+    let is_cut = found.cursor.is_some() && found.jobs.len() < ROWS;
     let shown = format!("{}{more}", Count::exact(found.jobs.len() as u64).jobs());
     Pager {
         // The list itself says that nothing matches.
         shown: if found.jobs.is_empty() && more.is_empty() { String::new() } else { shown },
-        examined: (examined > found.jobs.len() + EXAMINED)
+        examined: (is_cut || examined > found.jobs.len() + EXAMINED)
             .then(|| format!("examined {}", Count::exact(examined as u64))),
         newer: is_later.then(|| here.to_owned()),
         older: found.cursor.as_ref().map(|cursor| format!("{here}&cursor={cursor}")),

@@ -20,6 +20,7 @@ pub(super) mod job_live;
 mod job_row;
 pub(super) mod jobs;
 mod keys;
+mod matched;
 pub(super) mod overview;
 mod palette;
 pub(super) mod problem;

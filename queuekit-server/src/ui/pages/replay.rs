@@ -60,7 +60,7 @@ pub(super) async fn act(
         let url = url(viewer.base(), name.as_str(), &from);
         return Ok(redirect(&url.unwrap_or_default()));
     }
-    let expected = form.get("matched").parse().unwrap_or(0);
+    let expected = form.get("matched").parse().ok();
     let replay = form.get("name").to_owned();
     begin(viewer, Task::Replay { consumer: name, name: replay, from }, expected)
 }

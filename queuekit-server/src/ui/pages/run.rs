@@ -92,8 +92,11 @@ fn progress_of(viewer: &Viewer, run: &Run) -> RunProgress {
     };
     let elapsed = progress.ended.unwrap_or(now).since(run.began);
     let is_open = progress.state == State::Running;
-    let left = (is_open && progress.matched > 0).then(|| {
-        let rest = run.expected.saturating_sub(progress.matched);
+    // An end is known once it was reached.
+    let is_done = progress.state == State::Completed;
+    let expected = run.expected.or(is_done.then_some(progress.matched));
+    let left = expected.filter(|_| is_open && progress.matched > 0).map(|expected| {
+        let rest = expected.saturating_sub(progress.matched);
         Ms(Ms::from(elapsed).0.saturating_mul(rest) / progress.matched)
     });
     let stop = is_open.then(|| {
@@ -109,7 +112,7 @@ fn progress_of(viewer: &Viewer, run: &Run) -> RunProgress {
             Task::Replay { .. } => "Delivered",
         },
         matched: Count::exact(progress.matched),
-        expected: Count::exact(run.expected.max(progress.matched)),
+        expected: expected.map(|expected| Count::exact(expected.max(progress.matched))),
         changed: Count::exact(progress.changed),
         skipped: Count::exact(progress.skipped),
         started: Some(When::of(run.began, now)),

@@ -34,7 +34,11 @@ pub(super) struct Told {
 }
 
 /// Begins a run, and leads to its page.
-pub(super) fn begin(viewer: &Viewer, task: Task, expected: u64) -> Result<Response, Failure> {
+pub(super) fn begin(
+    viewer: &Viewer,
+    task: Task,
+    expected: Option<u64>,
+) -> Result<Response, Failure> {
     let run = Run::new(viewer.caller().id(), task, expected, viewer.app().now())?;
     let run = viewer.ui.0.runs.begin(run)?;
     tokio::spawn(all_steps(Arc::clone(&run), viewer.clone()));

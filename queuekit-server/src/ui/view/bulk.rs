@@ -11,18 +11,18 @@ pub(crate) struct BulkAsk {
     pub(crate) shell: Shell,
     /// `retry`, `cancel`, `delete`, `dead-letter` or `reschedule`
     pub(crate) action: &'static str,
-    /// `Retry 1,204 jobs?`
+    /// `Retry 1,204 jobs?`, `Retry at least 512 jobs?`
     pub(crate) question: String,
     /// What it does to them, and whether it can be undone.
     pub(crate) detail: String,
     pub(crate) filter: String,
     pub(crate) pills: Vec<Pill>,
-    /// The result of the dry run.
+    /// How many were counted.
     pub(crate) matched: Count,
-    /// Whether the count stopped early, so that there are more.
-    pub(crate) and_more: bool,
+    /// Whether there may be more: the count stopped early.
+    pub(crate) or_more: bool,
     pub(crate) is_danger: bool,
-    /// What must be typed: the number, above 1,000 jobs.
+    /// What must be typed: the number, above 1,000 jobs, or the action if it is not known.
     pub(crate) type_to_confirm: Option<String>,
     /// Over how long a retry can be spread: `0`, `10m`, and which is chosen.
     pub(crate) spreads: Vec<(&'static str, &'static str, bool)>,

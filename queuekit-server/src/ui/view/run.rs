@@ -31,8 +31,8 @@ pub(crate) struct RunProgress {
     /// `Changed` or `Delivered`
     pub(crate) changed_word: &'static str,
     pub(crate) matched: Count,
-    /// What was counted before; the bar is full at this.
-    pub(crate) expected: Count,
+    /// What was counted before, if it is known; the bar is full at this.
+    pub(crate) expected: Option<Count>,
     pub(crate) changed: Count,
     pub(crate) skipped: Count,
     pub(crate) started: Option<When>,

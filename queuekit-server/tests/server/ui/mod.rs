@@ -4,6 +4,7 @@
 mod assets;
 mod browser;
 mod changes;
+mod counts;
 mod events;
 mod forms;
 mod jobs;
