@@ -81,8 +81,18 @@ impl fmt::Display for Timing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Cron(cron) => fmt::Display::fmt(cron, f),
-            Self::Every(interval) => write!(f, "every {:?}", interval.duration()),
+            Self::Every(interval) => write!(f, "every {interval}"),
         }
+    }
+}
+
+/// In the largest unit of which it is a whole number: `90s`, `1h`.
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s")];
+        let whole = units.into_iter().find(|(unit, _)| self.millis % unit == 0);
+        let (unit, name) = whole.unwrap_or((1, "ms"));
+        write!(f, "{}{name}", self.millis / unit)
     }
 }
 
@@ -103,5 +113,27 @@ impl TryFrom<Written> for Interval {
 
     fn try_from(written: Written) -> Result<Self> {
         Self::new(Duration::from_millis(written.every_ms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_written_in_its_largest_whole_unit() {
+        for (millis, written) in [
+            (1500, "1500ms"),
+            (1000, "1s"),
+            (90_000, "90s"),
+            (300_000, "5m"),
+            (3_600_000, "1h"),
+            (5_400_000, "90m"),
+            (86_400_000, "1d"),
+            (90_000_000, "25h"),
+        ] {
+            let interval = Interval::new(Duration::from_millis(millis)).unwrap();
+            assert_eq!(Timing::Every(interval).to_string(), format!("every {written}"));
+        }
     }
 }

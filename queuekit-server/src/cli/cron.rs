@@ -17,7 +17,7 @@ use super::bulk::confirm;
 use super::cells::or_dash;
 use super::context::{Access, Context};
 use super::exit::Exit;
-use super::format::{ago, brief, span};
+use super::format::{ago, brief};
 use super::one_of_flag::one_of;
 use super::output::Output;
 use super::payload;
@@ -188,7 +188,7 @@ impl ScheduleBody {
     fn when(&self) -> String {
         match (&self.cron, self.every_ms, &self.error) {
             (Some(cron), ..) => format!("{cron} {}", self.zone.as_deref().unwrap_or("UTC")),
-            (_, Some(ms), _) => format!("every {}", span(Duration::from_millis(ms))),
+            (_, Some(ms), _) => format!("every {}", Span(Duration::from_millis(ms))),
             (_, _, error) => error.clone().unwrap_or_default(),
         }
     }
