@@ -40,7 +40,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 // It waits for the registry.
                 let resolved = scope.spawn(|| beside::resolve(&workspace, steps));
                 let checked = all([
-                    lint(&workspace, steps, options.nightly),
                     document(&workspace, steps, build),
                     bind(steps),
                     check_alerts(steps),
@@ -70,6 +69,7 @@ fn changed_guards(steps: &Steps) -> Result<()> {
 fn nightly(workspace: &Workspace, steps: &Steps) -> Result<()> {
     let units = mutants::Options { units: true, ..mutants::Options::default() };
     all([
+        lint_features(workspace, steps),
         take_guards_out(steps, "guards", "", mutants::Options::default()),
         versions::run(workspace, steps, &versions::Options::default()),
         test::hunt_flakes(workspace, steps, FLAKE_HUNT),
@@ -92,26 +92,24 @@ fn take_guards_out(steps: &Steps, name: &str, args: &str, options: mutants::Opti
     outcome
 }
 
-/// Lints what the build of the tests does not: code that other features hide.
-fn lint(workspace: &Workspace, steps: &Steps, nightly: bool) -> Result<()> {
-    // The facade brings every library in; each by itself repeats that.
-    let linted = |krate: &&Crate| krate.is_public_library && (nightly || krate.name == "queuekit");
-    let libraries = workspace.crates.iter().filter(linted);
-    let alone = libraries.flat_map(|krate| features_alone(krate, nightly));
+/// Lints what the build of the tests does not: code that other features hide. Each combination
+/// compiles all dependencies once more, so a daily run has one: the examples with their features.
+fn lint_features(workspace: &Workspace, steps: &Steps) -> Result<()> {
+    let libraries = workspace.crates.iter().filter(|krate| krate.is_public_library);
+    let alone = libraries.flat_map(features_alone);
     all(alone.map(|(name, command)| steps.run(&name, &command.yielding())))
 }
 
 /// A library with no feature and with each feature by itself: together they hide it when one uses
 /// what only another brings in. The library alone is linted, because the dependencies of its tests
-/// would bring the same things in again. Daily without features only: each of them compiles all
-/// dependencies once more.
-fn features_alone(krate: &Crate, nightly: bool) -> Vec<(String, CommandLine)> {
+/// would bring the same things in again.
+fn features_alone(krate: &Crate) -> Vec<(String, CommandLine)> {
     let without = format!("clippy --package {} --lib --no-default-features", krate.name);
     let command = |options: &[&str]| {
         CommandLine::cargo(&without).args(options.iter().copied()).args(["--", "-D", "warnings"])
     };
     let none = (format!("clippy: {} without features", krate.name), command(&[]));
-    let each = krate.features.iter().filter(|_| nightly).map(|feature| {
+    let each = krate.features.iter().map(|feature| {
         let name = format!("clippy: {} with {feature} alone", krate.name);
         (name, command(&["--features", feature]))
     });
@@ -234,17 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn a_library_is_linted_without_features_and_nightly_with_each_alone() {
+    fn a_library_is_linted_without_features_and_with_each_alone() {
         let features = ["memory", "worker"].map(str::to_owned).to_vec();
         let krate = Crate { name: "queuekit".to_owned(), features, ..Crate::default() };
-        let commands = |nightly| -> Vec<String> {
-            let alone = features_alone(&krate, nightly);
-            alone.iter().map(|(_, command)| command.to_string()).collect()
-        };
+        let commands = features_alone(&krate);
+        let commands: Vec<_> = commands.iter().map(|(_, command)| command.to_string()).collect();
         let without = "cargo clippy --package queuekit --lib --no-default-features";
         let none = format!("{without} -- -D warnings");
         let with = |feature| format!("{without} --features {feature} -- -D warnings");
-        assert_eq!(commands(false), std::slice::from_ref(&none));
-        assert_eq!(commands(true), [none, with("memory"), with("worker")]);
+        assert_eq!(commands, [none, with("memory"), with("worker")]);
     }
 }

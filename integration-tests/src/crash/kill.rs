@@ -50,7 +50,7 @@ pub fn kill(site: &dyn Site, test: &str) {
 }
 
 /// Processes open a new store at the same time, one of them is killed meanwhile, and the others
-/// open it nevertheless; 20 times over, or 200 in the long tier. `test` as for [`kill`].
+/// open it nevertheless; 5 times over, or 200 in the long tier. `test` as for [`kill`].
 ///
 /// # Panics
 /// If one does not open it, or it is damaged.
@@ -59,7 +59,7 @@ pub fn open_at_once(site: &dyn Site, test: &str) {
         return runtime().block_on(super::process_role::play(site, role));
     }
     let runtime = runtime();
-    for _ in 0..if super::is_long() { 200 } else { 20 } {
+    for _ in 0..if super::is_long() { 200 } else { 5 } {
         let scratch = Scratch::new();
         let place = runtime.block_on(site.create(scratch.path()));
         let stage = Stage { site, test, journal: scratch.path().join("journal"), place };

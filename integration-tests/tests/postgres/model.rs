@@ -10,5 +10,5 @@ async fn the_store_and_the_machine_answer_and_hold_the_same() {
     if let Some(why) = PostgresHarness.why_absent().await {
         return skip(this_test!(), &why);
     }
-    model::run(&PostgresHarness, Plan::rotated().share(50)).await;
+    model::run(&PostgresHarness, Plan::rotated().share(100)).await;
 }

@@ -10,5 +10,5 @@ async fn the_store_and_the_machine_answer_and_hold_the_same() {
     if let Some(why) = RedisHarness.why_absent().await {
         return skip(this_test!(), &why);
     }
-    model::run(&RedisHarness, Plan::rotated().share(25)).await;
+    model::run(&RedisHarness, Plan::rotated().share(50)).await;
 }

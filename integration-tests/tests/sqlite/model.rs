@@ -6,5 +6,5 @@ use crate::common::sqlite::SqliteHarness;
 
 #[tokio::test]
 async fn the_store_and_the_machine_answer_and_hold_the_same() {
-    model::run(&SqliteHarness, Plan::rotated().share(10)).await;
+    model::run(&SqliteHarness, Plan::rotated().share(20)).await;
 }

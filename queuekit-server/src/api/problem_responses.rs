@@ -24,6 +24,9 @@ const WITH_BODY: [(&str, &str); 3] = [
     ("415", "The Content-Type is not application/json."),
 ];
 
+/// Its answer is empty: it comes before a route is known.
+const TOO_LARGE_HEAD: (&str, &str) = ("431", "The request line or the headers are too large.");
+
 /// Adds the errors to the description. Open routes have none: they answer one line of text.
 pub(super) fn describe(api: &mut OpenApi, kinds: &RouteKinds) {
     for (path, item) in &mut api.paths.paths {
@@ -53,4 +56,7 @@ fn add(operation: &mut Operation) {
             response.content.insert(kind.to_owned(), content.into());
         }
     }
+    let (status, description) = TOO_LARGE_HEAD;
+    let response = ResponseBuilder::new().description(description).build();
+    operation.responses.responses.insert(status.to_owned(), response.into());
 }

@@ -36,9 +36,12 @@ const LONG: &[(&str, &[&str])] = &[
     (
         "postgres",
         &[
+            "pooler::pooled::after_expiry",
             "pooler::pooled::answer_bytes",
+            "pooler::pooled::batches",
             "pooler::pooled::event_retention",
             "pooler::pooled::events",
+            "pooler::pooled::fence::",
             "pooler::pooled::fence_matrix",
             "pooler::pooled::figures",
             "pooler::pooled::flush",
@@ -52,6 +55,8 @@ const LONG: &[(&str, &[&str])] = &[
             "pooler::pooled::pagination",
             "pooler::pooled::partition_key_slots::",
             "pooler::pooled::partition_keys",
+            "pooler::pooled::queue_full",
+            "pooler::pooled::queue_isolation",
             "pooler::pooled::queues::",
             "pooler::pooled::reclaim",
             "pooler::pooled::reserve",
