@@ -33,7 +33,7 @@ pub(crate) struct PageQuery {
     pub(crate) limit: Option<usize>,
     /// A page that has looked at `limit` jobs reads no further after this time, so that it may be
     /// short or empty and still have a cursor.
-    #[param(minimum = 0)]
+    #[param(minimum = 0, maximum = 60000)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) within_ms: Option<u64>,
     /// `cursor` of the previous page.
@@ -47,6 +47,9 @@ impl JobQuery {
         let mut filter =
             self.filter.filter(limit, cursor.as_deref().map(str::parse).transpose()?)?;
         if let Some(within_ms) = within_ms {
+            if within_ms > 60_000 {
+                return Err(queuekit::Error::invalid("within_ms", "at most 60000", within_ms));
+            }
             filter = filter.within(Duration::from_millis(within_ms));
         }
         Ok(if recent { filter.recent() } else { filter })
