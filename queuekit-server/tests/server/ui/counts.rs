@@ -31,11 +31,14 @@ fn jobs_of_a_queue_and_a_status_are_counted_exactly_around_ten_thousand() {
         die(&server, 1);
         let question = format!("Retry {told} jobs?");
         let end = Instant::now() + Duration::from_secs(20);
-        while !ask().contains(&question) {
-            assert!(Instant::now() < end, "{}", ask());
+        let mut page = ask();
+        while !page.contains(&question) {
+            assert!(Instant::now() < end, "{page}");
             std::thread::sleep(Duration::from_millis(50));
+            page = ask();
         }
-        assert!(!ask().contains("At least"), "{}", ask());
+        // Of this page: on a busy machine the next one may have had no time to count.
+        assert!(!page.contains("At least"), "{page}");
     }
 }
 
