@@ -6,6 +6,7 @@ use queuekit::{Job, JobId, QueueName};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use serde_json::{Value, json};
 
+use super::orders::Order;
 use super::text::number;
 use crate::cli::bulk::{Bulk, done, possible};
 use crate::wire::{ErrorGroupBody, FilterBody};
@@ -20,6 +21,8 @@ pub(super) enum Act {
     Resume(QueueName),
     Job(JobId, Verb),
     Bulk(BulkAct),
+    /// To the worker of this id.
+    Order(String, Order),
 }
 
 /// An action on one job.
@@ -75,6 +78,26 @@ impl Act {
         let consequence = "Workers reserve no more of its jobs; running jobs continue.";
         let question = format!("Pause queue {queue}?");
         Confirm::new(Self::Pause(queue), question, consequence)
+    }
+
+    /// Gives an order to a worker.
+    pub(super) fn order(order: Order, worker: &str) -> Confirm {
+        let (question, consequence) = match order {
+            Order::Quiet => (
+                format!("Quiet worker {worker}?"),
+                "It reserves no more jobs; running jobs continue.",
+            ),
+            Order::Resume => (format!("Resume worker {worker}?"), "It reserves jobs again."),
+            Order::Stop => (
+                format!("Stop worker {worker}?"),
+                "It finishes its jobs and ends. Something else has to start it again.",
+            ),
+            Order::Slots(slots) => (
+                format!("Limit worker {worker} to {slots} slots?"),
+                "It runs no more jobs at once, nor more than it was started with.",
+            ),
+        };
+        Confirm::new(Self::Order(worker.to_owned(), order), question, consequence)
     }
 
     /// # Errors

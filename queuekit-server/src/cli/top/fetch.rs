@@ -67,8 +67,8 @@ async fn answer(api: &Api, ask: &Ask) -> Result<Got> {
                 get(api, &format!("/v1/workers?limit={MOST}")).await?;
             Got::Workers(Listed { items: page.workers, has_more: page.after.is_some() })
         }
-        Ask::Groups => {
-            let query = ErrorGroupsQuery { queue: None, limit: Some(ROWS + 1) };
+        Ask::Groups { queue } => {
+            let query = ErrorGroupsQuery { queue: queue.clone(), limit: Some(ROWS + 1) };
             let body: ErrorGroupsBody = api.find("/v1/errors", &query).await?.read()?;
             Got::Groups(cut(body.groups))
         }
@@ -135,6 +135,10 @@ async fn perform(api: &Api, act: Act) -> Result<String> {
                 _ => outcome(answer.json()),
             };
             Ok(format!("job {id}: {outcome}"))
+        }
+        Act::Order(worker, order) => {
+            api.call(Method::POST, "/v1/workers/control", &order.request(&worker)).await?;
+            Ok(format!("the order was given: worker {worker} obeys at its next beat"))
         }
         Act::Bulk(BulkAct { bulk, target }) => {
             let total = bulk.steps(api, false, |_| ()).await?;

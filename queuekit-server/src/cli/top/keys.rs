@@ -6,6 +6,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::act::{Act, BulkAct, Decision, Verb};
 use super::model::{List, Mode, Model, Notice, Opened, Opening, Request, Tab};
+use super::orders::Order;
 use super::screens;
 use crate::ui::attention::Place;
 use crate::wire::FilterBody;
@@ -30,6 +31,10 @@ impl Model {
                 Vec::new()
             }
             Mode::Filter { .. } => self.edit(key, is_control),
+            Mode::Slots { .. } => {
+                self.edit_slots(key);
+                Vec::new()
+            }
             Mode::Counting(_) => {
                 if matches!(key.code, KeyCode::Esc | KeyCode::Char('n' | 'q')) {
                     self.mode = Mode::Browse;
@@ -173,6 +178,7 @@ impl Model {
             }
             Some(Place::ErrorGroup { id, queue }) => {
                 self.lists[Tab::Errors as usize] = List::default();
+                self.errors_of = None;
                 self.lists[Tab::Errors as usize].select_key(format!("{id} {queue}"));
                 (Tab::Errors, Some(Opening::Group { id, queue }))
             }
@@ -195,8 +201,12 @@ impl Model {
     }
 
     fn back(&mut self) -> Vec<Request> {
-        if self.opened.take().is_none() && !self.list().filter.is_empty() {
-            self.set_filter(String::new());
+        if self.opened.take().is_none() {
+            if !self.list().filter.is_empty() {
+                self.set_filter(String::new());
+            } else if self.tab == Tab::Errors {
+                self.errors_of = None;
+            }
         }
         self.refresh()
     }
@@ -264,6 +274,7 @@ impl Model {
                     self.chosen_queue().map(|queue| Act::turn(&queue.name, queue.settings.paused));
                 self.ask_to_confirm(turn.ok_or_else(nothing_selected));
             }
+            (Tab::Queues, 'e') => return self.list_errors(),
             (Tab::Queues, 'D') => {
                 let purge = self.chosen_queue().map(|queue| BulkAct::purge(&queue.name));
                 return self.count(purge);
@@ -282,7 +293,15 @@ impl Model {
                     self.chosen_group().map(|group| BulkAct::of_group(BulkAction::Delete, group));
                 return self.count(purge);
             }
+            (Tab::Workers, 'p') => self.ask_to_order(Order::Quiet),
+            (Tab::Workers, 'r') => self.ask_to_order(Order::Resume),
+            (Tab::Workers, 'S') => self.ask_to_order(Order::Stop),
+            (Tab::Workers, 's') => self.ask_for_slots(),
             (_, 'p') => self.is_elsewhere("p pauses a queue: press 2 for Queues"),
+            (_, 'e') => self.is_elsewhere("e lists the errors of a queue: press 2 for Queues"),
+            (_, 's' | 'S') => {
+                self.is_elsewhere("s and S give orders to a worker: press 5 for Workers");
+            }
             (_, 'r' | 'n' | 'c') => {
                 self.is_elsewhere("r, n and c act on a job: press 3 for Jobs");
             }
@@ -291,6 +310,18 @@ impl Model {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// The errors of the chosen queue alone.
+    fn list_errors(&mut self) -> Vec<Request> {
+        let Some(queue) = self.chosen_queue().map(|queue| queue.name.to_string()) else {
+            self.notice = Notice::error(nothing_selected());
+            return Vec::new();
+        };
+        self.lists[Tab::Errors as usize] = List::default();
+        self.figures.groups = Default::default();
+        self.errors_of = Some(queue);
+        self.open_tab(Tab::Errors)
     }
 
     fn is_elsewhere(&mut self, text: &str) {
@@ -339,5 +370,6 @@ fn confirmed(act: &Act) -> String {
         Act::Job(id, Verb::Cancel) => job("cancelling", id),
         Act::Job(id, Verb::Delete) => job("deleting", id),
         Act::Bulk(act) => act.title(),
+        Act::Order(worker, order) => order.doing(worker),
     }
 }

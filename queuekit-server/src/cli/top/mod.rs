@@ -8,12 +8,14 @@ mod grid;
 mod keys;
 mod look;
 mod model;
+mod orders;
 mod screens;
 mod terminal;
 #[cfg(test)]
 mod tests;
 mod text;
 mod update;
+mod worker_keys;
 
 use std::time::Duration;
 

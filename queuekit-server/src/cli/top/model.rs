@@ -26,6 +26,8 @@ pub(super) struct Model {
     pub(super) size: (u16, u16),
     pub(super) tab: Tab,
     pub(super) lists: [List; Tab::ALL.len()],
+    /// The queue whose errors are listed; none for all.
+    pub(super) errors_of: Option<String>,
     pub(super) opened: Option<Opened>,
     pub(super) mode: Mode,
     pub(super) is_paused: bool,
@@ -82,6 +84,12 @@ pub(super) enum Mode {
         text: String,
         error: Option<String>,
     },
+    /// Types how many jobs a worker may run at once.
+    Slots {
+        worker: String,
+        text: String,
+        error: Option<String>,
+    },
     /// Waits for the count.
     Counting(BulkAct),
     Confirm(Confirm),
@@ -132,9 +140,17 @@ pub(super) enum Request {
 pub(super) enum Ask {
     Queues,
     Workers,
-    Groups,
-    History { from: Timestamp },
-    Jobs { text: String, filter: Box<FilterBody> },
+    /// Those of a queue, or of all: of more than 100 queues the API merges none.
+    Groups {
+        queue: Option<String>,
+    },
+    History {
+        from: Timestamp,
+    },
+    Jobs {
+        text: String,
+        filter: Box<FilterBody>,
+    },
     Job(JobId),
     Why(JobId),
 }
@@ -174,6 +190,7 @@ impl Model {
             size: (80, 24),
             tab: Tab::Overview,
             lists: Default::default(),
+            errors_of: None,
             opened: None,
             mode: Mode::Browse,
             is_paused: false,
@@ -214,7 +231,10 @@ impl Model {
         let text = &self.lists[Tab::Errors as usize].filter;
         let has = |field: &String| field.contains(text.as_str());
         let groups = self.figures.groups().iter();
+        let is_listed =
+            |group: &&ErrorGroupBody| self.errors_of.as_ref().is_none_or(|of| *of == group.queue);
         groups
+            .filter(is_listed)
             .filter(|group| {
                 [&group.id, &group.queue, &group.kind, &group.signature].into_iter().any(has)
             })

@@ -80,7 +80,7 @@ impl Model {
             }
             Some(Opened { what: Opening::Group { .. }, .. }) => {
                 let sample = self.sample().map(Ask::Job);
-                return [Ask::Groups].into_iter().chain(sample).collect();
+                return [self.ask_groups()].into_iter().chain(sample).collect();
             }
             Some(Opened { what: Opening::Queue(_) | Opening::Worker(_), .. }) | None => {}
         }
@@ -88,7 +88,7 @@ impl Model {
             Tab::Overview => {
                 // The chart changes once a minute, so it takes the place of the workers then.
                 let second = self.history_due().unwrap_or(Ask::Workers);
-                vec![Ask::Queues, second, Ask::Groups]
+                vec![Ask::Queues, second, Ask::Groups { queue: None }]
             }
             Tab::Queues => vec![Ask::Queues],
             Tab::Jobs => {
@@ -97,9 +97,13 @@ impl Model {
                 let filter = FilterBody::read([text.as_str()]).map(Box::new);
                 filter.into_iter().map(|filter| Ask::Jobs { text: text.clone(), filter }).collect()
             }
-            Tab::Errors => vec![Ask::Groups],
+            Tab::Errors => vec![self.ask_groups()],
             Tab::Workers => vec![Ask::Workers],
         }
+    }
+
+    fn ask_groups(&self) -> Ask {
+        Ask::Groups { queue: self.errors_of.clone() }
     }
 
     /// The history to ask for, if it is time. A refusal is not asked about again.
@@ -174,7 +178,7 @@ impl Model {
         match ask {
             Ask::Queues => figures.queues.refuse(why),
             Ask::Workers => figures.workers.refuse(why),
-            Ask::Groups => figures.groups.refuse(why),
+            Ask::Groups { .. } => figures.groups.refuse(why),
             Ask::History { .. } => figures.history.refuse(why),
             Ask::Jobs { .. } => figures.jobs.refuse(why),
             Ask::Job(id) => {

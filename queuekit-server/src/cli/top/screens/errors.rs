@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use super::{Text, draw_heading};
+use super::{Text, draw_heading_of};
 use crate::cli::format::relative;
 use crate::cli::job;
 use crate::cli::top::grid::{Cell, Column, Grid};
@@ -13,9 +13,14 @@ use crate::cli::top::model::{Model, Opened};
 use crate::cli::top::text::{ago, number};
 use crate::wire::Time;
 
+/// The most queues whose errors the API merges.
+const MERGED: usize = 100;
+
 pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let slot = &model.figures.groups;
-    let area = draw_heading(model, frame, area, &model.groups().len().to_string(), "error group");
+    let length = model.groups().len().to_string();
+    let of = model.errors_of.as_ref().map(|queue| format!("queue {queue}: "));
+    let area = draw_heading_of(model, frame, area, &of.unwrap_or_default(), &length, "error group");
     let mut grid = Grid::new(&[
         Column::text("QUEUE", 15),
         Column::text("KIND", 14),
@@ -35,9 +40,16 @@ pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect)
             Cell::from(&group.signature),
         ]);
     }
+    let are_many = model.errors_of.is_none() && model.figures.queues().len() > MERGED;
     let empty = match (&slot.refused, &slot.value) {
+        (Some(_), _) if are_many => {
+            "too many queues for one list: press 2, select one, and press e"
+        }
         (Some(why), _) => why,
         (None, None) => "",
+        (None, Some(_)) if model.list().filter.is_empty() && model.errors_of.is_some() => {
+            "✓ no errors in this queue: esc lists those of all"
+        }
         (None, Some(_)) if model.list().filter.is_empty() => "✓ no errors",
         (None, Some(_)) => "no error group has this text: esc clears the filter",
     };

@@ -9,7 +9,7 @@ use crate::cli::top::look::bold;
 use crate::cli::top::model::{Mode, Model, Opening, Tab};
 
 /// All keys. Actions in lower case are harmless or can be undone; those in upper case cannot.
-const KEYS: [(&str, &str); 18] = [
+const KEYS: [(&str, &str); 17] = [
     ("1-5, tab", "open a tab"),
     ("j k, arrows", "move, or scroll"),
     ("g G", "go to the first and to the last row"),
@@ -18,16 +18,15 @@ const KEYS: [(&str, &str); 18] = [
     ("/", "edit the filter: terms of `queuekit job list` in Jobs, else a text"),
     ("space", "pause and resume the refresh"),
     ("q, ctrl-c", "quit"),
-    ("", ""),
     ("", "Actions ask before they change anything."),
     ("p", "Queues: pause or resume the queue"),
+    ("e", "Queues: list the errors of the queue alone"),
     ("D", "Queues: delete all its jobs, except running ones"),
-    ("r", "Jobs: retry the job"),
-    ("n", "Jobs: run the job now"),
-    ("c", "Jobs: cancel the job"),
-    ("D", "Jobs: delete the job"),
-    ("R", "Errors: retry all dead jobs of the error in its queue"),
-    ("D", "Errors: delete all dead jobs of the error in its queue"),
+    ("r n c D", "Jobs: retry, run now, cancel, delete the job"),
+    ("R D", "Errors: retry, delete all dead jobs of the error in its queue"),
+    ("p r", "Workers: reserve no more jobs, reserve jobs again"),
+    ("s", "Workers: limit how many jobs the worker runs at once"),
+    ("S", "Workers: stop the worker once its jobs have ended"),
 ];
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect) {
@@ -46,20 +45,27 @@ pub(super) fn keys(model: &Model) -> String {
             return "enter: apply  esc: leave  such as status:dead kind:email older:1h".to_owned();
         }
         (Mode::Filter { .. }, ..) => return "enter: apply  esc: leave".to_owned(),
+        (Mode::Slots { .. }, ..) => {
+            return "type how many jobs it may run at once  enter: ask  esc: leave".to_owned();
+        }
         (Mode::Counting(_) | Mode::Confirm(_), ..) => return String::new(),
         (Mode::Browse, Some(opened), _) => match opened.what {
-            Opening::Queue(_) => "esc back  enter jobs  p pause/resume  D delete jobs",
+            Opening::Queue(_) => "esc back  enter jobs  e errors  p pause/resume  D delete jobs",
             Opening::Job(_) => "esc back  r retry  n run now  c cancel  D delete",
             Opening::Group { .. } => "esc back  enter dead jobs  R retry all  D delete all",
-            Opening::Worker(_) => "esc back",
+            Opening::Worker(_) => "esc back  p quiet  r resume  s slots  S stop",
         },
         (Mode::Browse, None, Tab::Overview) => "enter open",
-        (Mode::Browse, None, Tab::Queues) => "enter open  p pause/resume  D delete jobs  / filter",
+        (Mode::Browse, None, Tab::Queues) => {
+            "enter open  e errors  p pause/resume  D delete jobs  / filter"
+        }
         (Mode::Browse, None, Tab::Jobs) => {
             "enter open  r retry  n run now  c cancel  D delete  / filter"
         }
         (Mode::Browse, None, Tab::Errors) => "enter open  R retry all  D delete all  / filter",
-        (Mode::Browse, None, Tab::Workers) => "enter open  / filter",
+        (Mode::Browse, None, Tab::Workers) => {
+            "enter open  p quiet  r resume  s slots  S stop  / filter"
+        }
     };
     format!("{own}  ? help  q quit")
 }

@@ -58,7 +58,7 @@ pub(super) fn draw(model: &Model, frame: &mut Frame<'_>) {
         Mode::Help => help::draw(frame, body),
         Mode::Counting(act) => dialog::counting(act, frame, area),
         Mode::Confirm(confirm) => dialog::confirm(confirm, look(model), frame, area),
-        Mode::Browse | Mode::Filter { .. } => {}
+        Mode::Browse | Mode::Filter { .. } | Mode::Slots { .. } => {}
     }
 }
 
@@ -196,12 +196,24 @@ fn draw_heading(
     length: &str,
     noun: &str,
 ) -> Rect {
+    draw_heading_of(model, frame, area, "", length, noun)
+}
+
+/// The same, after what it is a list of.
+fn draw_heading_of(
+    model: &Model,
+    frame: &mut Frame<'_>,
+    area: Rect,
+    of: &str,
+    length: &str,
+    noun: &str,
+) -> Rect {
     let [heading, rest] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     let at = model.selected().map_or(0, |at| at + 1);
     let filter = &model.list().filter;
     let plural = if length == "1" { "" } else { "s" };
     let filter = if filter.is_empty() { String::new() } else { format!("   filter: {filter}") };
-    let line = cut(format!("{at} of {length} {noun}{plural}{filter}"), heading.width.into());
+    let line = cut(format!("{of}{at} of {length} {noun}{plural}{filter}"), heading.width.into());
     frame.render_widget(Line::styled(line, faint()), heading);
     rest
 }
@@ -218,6 +230,12 @@ fn said(model: &Model, width: u16) -> Vec<Text> {
             let mut lines =
                 error.as_ref().map_or_else(Vec::new, |error| message(error, look.bad()));
             lines.push((format!("filter: {}█", tail(text, width.into())), bold()));
+            lines
+        }
+        (Mode::Slots { worker, text, error }, ..) => {
+            let mut lines =
+                error.as_ref().map_or_else(Vec::new, |error| message(error, look.bad()));
+            lines.push((cut(format!("slots of {worker}: {text}█"), width.into()), bold()));
             lines
         }
         (_, Some(notice), _) if notice.is_error => message(&notice.text, look.doubtful()),

@@ -46,6 +46,11 @@ fn every_action_names_its_target_and_acts_on_a_yes_only() {
         ("3jj\nr", format!("Retry job {job} (shop.mail)?"), "Job"),
         ("2D", "Delete 7 jobs of queue emails?".to_owned(), "Bulk"),
         ("4R", "Retry 7 jobs of error group 3f1c9a2b77d0e415 in queue emails?".to_owned(), "Bulk"),
+        ("5p", "Quiet worker mailer-1?".to_owned(), "Order"),
+        ("5jr", "Resume worker mailer-2?".to_owned(), "Order"),
+        ("5S", "Stop worker mailer-1?".to_owned(), "Order"),
+        ("5\nS", "Stop worker mailer-1?".to_owned(), "Order"),
+        ("5s12\n", "Limit worker mailer-1 to 12 slots?".to_owned(), "Order"),
         ("4D", "Delete 7 jobs of error group 3f1c9a2b77d0e415 in queue emails?".to_owned(), "Bulk"),
     ] {
         let mut model = asked(keys, 7);
@@ -86,6 +91,23 @@ fn each_verb_makes_its_request() {
 }
 
 #[test]
+fn each_order_makes_its_request() {
+    for (keys, order, slots) in [
+        ("5p", Some("quiet"), None),
+        ("5r", Some("resume"), None),
+        ("5S", Some("stop"), None),
+        ("5s12\n", None, Some(12)),
+    ] {
+        let Some(Act::Order(worker, order_of)) = done(press(&mut asked(keys, 0), "y")) else {
+            panic!("{keys}")
+        };
+        let body = order_of.request(&worker);
+        assert_eq!(body.workers, ["mailer-1"]);
+        assert_eq!((body.order.as_deref(), body.slots), (order, slots));
+    }
+}
+
+#[test]
 fn deleting_over_1000_jobs_needs_their_number_typed() {
     let mut model = asked("2D", 1000);
     assert!(done(press(&mut model, "y")).is_some(), "1,000 are deleted with a yes");
@@ -123,6 +145,11 @@ fn an_action_that_is_impossible_says_why() {
         ("1r", "press 3 for Jobs"),
         ("3p", "press 2 for Queues"),
         ("5R", "press 4 for Errors"),
+        ("5s0\n", "type a number from 1 on"),
+        ("1s", "press 5 for Workers"),
+        ("3e", "press 2 for Queues"),
+        ("5/nobody\ns", "nothing is selected"),
+        ("5/nobody\nS", "nothing is selected"),
         ("1D", "D deletes jobs in the tabs Queues, Jobs and Errors"),
         ("2/nothing\np", "nothing is selected"),
         ("2/nothing\nD", "nothing is selected"),
@@ -131,7 +158,8 @@ fn an_action_that_is_impossible_says_why() {
         let mut model = shop::open();
         let requests = press(&mut model, keys);
         assert_shows(&mut model, &[why]);
-        assert!(matches!(model.mode, Mode::Browse) && done(requests).is_none(), "{keys:?}");
+        let is_open = matches!(model.mode, Mode::Browse | Mode::Slots { .. });
+        assert!(is_open && done(requests).is_none(), "{keys:?}");
     }
 }
 

@@ -32,10 +32,11 @@ fn a_round_asks_for_what_is_on_the_screen_in_three_calls_at_most() {
     for (keys, first) in [
         ("1", Ask::Queues),
         ("2", Ask::Queues),
-        ("4", Ask::Groups),
+        ("4", Ask::Groups { queue: None }),
         ("5", Ask::Workers),
         ("2\n", Ask::Queues),
-        ("4\n", Ask::Groups),
+        ("4\n", Ask::Groups { queue: None }),
+        ("2e", Ask::Groups { queue: Some("emails".to_owned()) }),
         ("5\n", Ask::Workers),
         ("3jj\n", Ask::Job(shop::id(3))),
     ] {
@@ -112,7 +113,7 @@ fn a_store_that_is_away_leaves_the_last_figures_and_heals_by_itself() {
 fn a_route_that_refuses_says_why_in_its_place_and_the_others_are_shown() {
     let mut model = shop::open();
     let refused = || Err(Failure::Refused("this key lacks the scope read".to_owned()));
-    let _ = model.update(answered(Ask::Groups, refused()), noon());
+    let _ = model.update(answered(Ask::Groups { queue: None }, refused()), noon());
     assert!(!model.is_stale());
     assert_shows(&mut model, &["emails"]);
     press(&mut model, "4");

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use queuekit::QueueName;
+use queuekit::queues::{Queue, QueueSettings};
 use ratatui::style::{Color, Modifier};
 
 use super::{cells, noon, press, seconds_later, shop, shown};
@@ -50,10 +52,39 @@ fn a_store_without_anything_says_so() {
     let answers = vec![
         Answered { ask: Ask::Queues, got: Ok(Got::Queues(shop::listed(Vec::new()))) },
         Answered { ask: Ask::Workers, got: Ok(Got::Workers(shop::listed(Vec::new()))) },
-        Answered { ask: Ask::Groups, got: Ok(Got::Groups(shop::listed(Vec::new()))) },
+        Answered {
+            ask: Ask::Groups { queue: None },
+            got: Ok(Got::Groups(shop::listed(Vec::new()))),
+        },
     ];
     let _ = model.update(Event::Answered(answers), noon());
     check_at("empty-80x24", &mut model, (80, 24));
+}
+
+/// Of more than 100 queues the API merges no errors.
+#[test]
+fn errors_of_many_queues_are_listed_queue_by_queue() {
+    let mut model = shop::open();
+    let mut queues = shop::queues();
+    queues.extend((0..100).map(|at| {
+        let name = QueueName::new(format!("q{at}")).unwrap();
+        Queue::empty(name, QueueSettings::default(), noon())
+    }));
+    let (ask, got) = (Ask::Queues, Ok(Got::Queues(shop::listed(queues))));
+    let _ = model.update(Event::Answered(vec![Answered { ask, got }]), noon());
+    press(&mut model, "4");
+    let why = "there are 101 queues, more than 100: name one".to_owned();
+    let (ask, got) = (Ask::Groups { queue: None }, Err(Failure::Refused(why)));
+    let _ = model.update(Event::Answered(vec![Answered { ask, got }]), noon());
+    check_at("errors-refused-80x24", &mut model, (80, 24));
+    press(&mut model, "2je");
+    let groups = shop::groups(&shop::PLAIN).into_iter().filter(|group| group.queue == "images");
+    let got = Ok(Got::Groups(shop::listed(groups.collect())));
+    let ask = Ask::Groups { queue: Some("images".to_owned()) };
+    let _ = model.update(Event::Answered(vec![Answered { ask, got }]), noon());
+    check_at("errors-of-queue-80x24", &mut model, (80, 24));
+    press(&mut model, "\u{1b}");
+    assert_eq!(model.errors_of, None, "esc lists those of all again");
 }
 
 #[test]
@@ -100,6 +131,14 @@ fn questions_help_and_filter_are_drawn() {
     let _ = model.update(Event::Counted(act, Ok(48_225)), noon());
     press(&mut model, "482");
     check("confirm-purge", &mut model);
+
+    let mut model = shop::open();
+    press(&mut model, "5jS");
+    check("confirm-stop", &mut model);
+
+    let mut model = shop::open();
+    press(&mut model, "5s12");
+    check_at("slots-80x24", &mut model, (80, 24));
 
     let mut model = shop::open();
     press(&mut model, "3/status:daed\n");

@@ -39,7 +39,7 @@ fn answer_with(model: &mut Model, texts: &Texts) {
     let answers = [
         (Ask::Queues, Got::Queues(listed(queues()))),
         (Ask::Workers, Got::Workers(listed(workers(texts)))),
-        (Ask::Groups, Got::Groups(listed(groups(texts)))),
+        (Ask::Groups { queue: None }, Got::Groups(listed(groups(texts)))),
         (Ask::History { from: noon() }, Got::History(history())),
         (Ask::Jobs { text: String::new(), filter }, Got::Jobs(listed(jobs(texts)))),
     ];
