@@ -4,7 +4,7 @@ import { watchCopy } from "./copy.js";
 import { watchKeys } from "./keys.js";
 import { goLive } from "./live.js";
 import { watchSelection } from "./select.js";
-import { keepTimes, tellTimes } from "./when.js";
+import { keepTimes, tellTimes, watchZone } from "./when.js";
 
 const KEY = "queuekit-theme";
 
@@ -44,6 +44,10 @@ ready(document);
 document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 keepTimes();
 watchTheme();
+watchZone(() => {
+  tellTimes(document);
+  drawCharts(document, true);
+});
 watchCopy();
 watchKeys();
 watchSelection();

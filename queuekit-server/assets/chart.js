@@ -1,5 +1,5 @@
 // The big charts. The numbers are in the page; the table below each chart has the same.
-import { span } from "./when.js";
+import { span, ticked, writer } from "./when.js";
 
 const drawn = new WeakMap();
 const HEIGHT = 200;
@@ -33,7 +33,7 @@ function tip(data, isMs) {
   const box = document.createElement("div");
   box.className = "tip";
   box.hidden = true;
-  const told = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const told = writer({ dateStyle: "medium", timeStyle: "short" });
   const line = ({ n, c, v }, at) => {
     const row = document.createElement("div");
     row.className = `c-${c}`;
@@ -97,8 +97,7 @@ function options(host, data, isMs) {
   const font = "11px Inter, ui-sans-serif, system-ui, sans-serif";
   const axis = { stroke: soft, font, ticks: { show: false }, gap: 6 };
   const hours = (data.t.at(-1) - data.t[0]) / 3600;
-  const clock = new Intl.DateTimeFormat(
-    undefined,
+  const clock = writer(
     hours > 36 ? { month: "short", day: "numeric" } : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" },
   );
   const times = (_, ticks) => ticks.map((it) => clock.format(it * 1000));
@@ -106,6 +105,7 @@ function options(host, data, isMs) {
   return {
     width: host.clientWidth,
     height: HEIGHT,
+    tzDate: (seconds) => ticked(new Date(seconds * 1000)),
     padding: [8, 18, 0, 0],
     cursor: { y: false, points: { show: isMs, size: 7 }, drag: { x: false, y: false } },
     legend: { show: false },

@@ -6,7 +6,22 @@ const ahead = (() => {
   const apart = now ? Date.now() - Date.parse(now) : 0;
   return Math.abs(apart) > 5000 ? apart : 0;
 })();
-const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
+const KEY = "queuekit-zone";
+/** The chosen zone; none for that of the browser. */
+let zone;
+try {
+  if (localStorage.getItem(KEY) === "utc") zone = "UTC";
+} catch {
+  // Without storage, each page begins with the zone of the browser.
+}
+
+/** Writes times in the chosen zone. */
+export const writer = (options) => new Intl.DateTimeFormat(undefined, { ...options, timeZone: zone });
+/** The time of a chart, whose ticks are at whole hours of the chosen zone. */
+export const ticked = (at) => (zone ? window.uPlot.tzDate(at, zone) : at);
+
+const absolutely = () => writer({ dateStyle: "medium", timeStyle: "long" });
+let absolute = absolutely();
 
 export const now = () => Date.now() - ahead;
 
@@ -46,6 +61,29 @@ export function tellTimes(part) {
     const text = it.dataset.absolute === undefined ? relative(at) : absolute.format(at);
     if (it.textContent !== text) it.textContent = text;
   }
+}
+
+/** The zone of the browser, or UTC. */
+export function watchZone(changed) {
+  const buttons = [...document.querySelectorAll("[data-zone-to]")];
+  const show = () => {
+    for (const it of buttons) it.setAttribute("aria-pressed", String((it.dataset.zoneTo === "utc") === Boolean(zone)));
+    for (const it of document.querySelectorAll("[data-zone]")) it.textContent = zone ?? "In your zone";
+  };
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      zone = button.dataset.zoneTo === "utc" ? "UTC" : undefined;
+      try {
+        localStorage.setItem(KEY, button.dataset.zoneTo);
+      } catch {
+        // The choice holds for this page.
+      }
+      absolute = absolutely();
+      show();
+      changed();
+    });
+  }
+  show();
 }
 
 export function keepTimes() {

@@ -210,7 +210,7 @@ fn queue_of(consumer: &ConsumerName) -> String {
 }
 
 impl SubscriptionBody {
-    fn of(subscription: &Subscription, stats: Option<ConsumerStats>) -> Self {
+    pub(crate) fn of(subscription: &Subscription, stats: Option<ConsumerStats>) -> Self {
         Self {
             consumer: subscription.consumer().to_string(),
             queue: queue_of(subscription.consumer()),

@@ -29,6 +29,8 @@ const ANSWERS: usize = 20;
 pub(crate) struct Newest {
     /// The newest first.
     pub(crate) events: Vec<Event>,
+    /// The place up to which they were looked for.
+    pub(crate) up_to: u64,
     /// The place before which older events are.
     pub(crate) older: Option<u64>,
     /// Whether there may be older events that were not found within the bounds.
@@ -85,7 +87,7 @@ pub(crate) async fn newest_events(
     // What is left was found, so that it can be found again.
     let is_cut = is_cut && parts.is_empty();
     let older = (from > 0 && !is_cut).then_some(from);
-    Ok(Newest { events, older, is_cut, _budget: budget })
+    Ok(Newest { events, up_to, older, is_cut, _budget: budget })
 }
 
 /// Leaves as much of an event as a row shows: the memory of one answer is enough for all of them.

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use queuekit::{JobId, Timestamp};
+use queuekit::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::extras::Extras;
-use super::watched::{Watched, Watching};
+use super::watched::{Subject, Watched, Watching};
 use crate::api::{App, Figures};
 use crate::web::Problem;
 
@@ -62,9 +62,14 @@ impl Board {
         Self(Arc::new(Shared { app, latest, seen, watched: Arc::default() }))
     }
 
-    /// Has a job read too, as long as its page is open.
-    pub(super) fn watch(&self, job: JobId) -> Watching {
-        self.0.watched.watch(job)
+    /// Has this read too, as long as its page is open.
+    pub(super) fn watch(&self, subject: Subject) -> Watching {
+        self.0.watched.watch(subject)
+    }
+
+    /// Has the events read that come after this place of the log.
+    pub(super) fn watch_events(&self, after: u64) -> Watching {
+        self.0.watched.watch_events(after)
     }
 
     /// A reading of the last seconds.
@@ -127,7 +132,7 @@ impl Shared {
     }
 
     /// Reads the next figures after these, which are kept for all routes, and one of the other
-    /// things: each second one is a job whose page is open, if there are any.
+    /// things: each second one is for a page that is open, if it needs any.
     async fn read(&self, before: Option<Arc<Snapshot>>, seen: Option<&Arc<Figures>>) -> Snapshot {
         let now = self.app.now();
         let figures = self.app.figures_after(seen).await;
@@ -156,7 +161,7 @@ impl Shared {
 impl Shared {
     /// If it cannot be read, what is known stays: the figures tell of an outage.
     async fn read_one(&self, extras: &mut Extras, figures: &Figures) {
-        let read = match extras.is_job_next() {
+        let read = match extras.is_page_next() {
             true => self.watched.read_next(&self.app, figures).await,
             false => Ok(false),
         };
@@ -192,7 +197,7 @@ mod tests {
 
     use queuekit::memory::{MemoryStore, Operation, When};
     use queuekit::store::Backend;
-    use queuekit::{Client, JobDraft};
+    use queuekit::{Client, JobDraft, JobId};
 
     use super::super::WatchedJob;
     use super::*;
@@ -216,7 +221,7 @@ mod tests {
             let (board, looks) = (Arc::clone(&board), Arc::clone(&looks));
             let job = ids.get(viewer % jobs.max(1)).copied().filter(|_| jobs > 0);
             tokio::spawn(async move {
-                let _watching = job.map(|job| board.watch(job));
+                let _watching = job.map(|job| board.watch(Subject::Job(job)));
                 let mut seen = None;
                 while looks.load(Ordering::SeqCst) {
                     seen = Some(board.after(seen.as_ref()).await);
@@ -251,7 +256,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn jobs_whose_pages_are_open_are_read_in_turns_and_others_are_not() {
         let (board, ids, calls) = counted(3).await;
-        let watching: Vec<Watching> = ids.iter().take(2).map(|id| board.watch(*id)).collect();
+        let watching: Vec<Watching> =
+            ids.iter().take(2).map(|id| board.watch(Subject::Job(*id))).collect();
         let mut seen = None;
         let mut last: Vec<Option<Arc<WatchedJob>>> = vec![None; 2];
         for _ in 0..5 {
@@ -259,14 +265,14 @@ mod tests {
             for _ in 0..5 {
                 seen = Some(board.after(seen.as_ref()).await);
             }
-            let now: Vec<_> = watching.iter().map(Watching::latest).collect();
+            let now: Vec<_> = watching.iter().map(Watching::job).collect();
             for (now, last) in now.iter().zip(&last) {
                 let now = now.as_ref().expect("it was read");
                 assert!(last.as_ref().is_none_or(|last| !Arc::ptr_eq(now, last)), "it is read");
             }
             last = now;
         }
-        let why = watching[0].latest().unwrap().why.as_ref().unwrap().to_string();
+        let why = watching[0].job().unwrap().why.as_ref().unwrap().to_string();
         assert!(why.contains("no live worker"), "{why}");
         drop((watching, last));
         let figures = seen.unwrap().figures.clone().unwrap();

@@ -27,7 +27,7 @@ const SCHEDULES: usize = 100;
 #[derive(Clone, Default)]
 pub(in crate::ui) struct Extras {
     turn: u8,
-    /// Whether a part was read last, and not a job.
+    /// Whether a part was read last, and not what a page needs.
     was_part: bool,
     /// The latest error groups.
     pub(in crate::ui) groups: Arc<[ErrorGroup]>,
@@ -36,7 +36,8 @@ pub(in crate::ui) struct Extras {
     pub(in crate::ui) due_as_of: Timestamp,
     /// Whether one of them was read last.
     was_definition: bool,
-    pub(in crate::ui) consumers: Arc<[Subscription]>,
+    /// None until they were read.
+    pub(in crate::ui) consumers: Option<Arc<[Subscription]>>,
     pub(in crate::ui) trend: Trend,
     pub(in crate::ui) runs: RunsTrend,
 }
@@ -51,8 +52,8 @@ pub(in crate::ui) struct DueSchedule {
 }
 
 impl Extras {
-    /// Whether it is the turn of a job whose page is open.
-    pub(super) fn is_job_next(&mut self) -> bool {
+    /// Whether it is the turn of a page that is open.
+    pub(super) fn is_page_next(&mut self) -> bool {
         self.was_part = !self.was_part;
         !self.was_part
     }
@@ -124,7 +125,7 @@ impl Extras {
 
     async fn read_consumers(&mut self, app: &App) -> queuekit::Result<()> {
         if app.store().capabilities().outbox.is_some() {
-            self.consumers = app.client().consumers().list().await?.into();
+            self.consumers = Some(app.client().consumers().list().await?.into());
         }
         Ok(())
     }

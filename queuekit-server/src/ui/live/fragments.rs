@@ -1,11 +1,13 @@
 //! The parts of a page that change while one looks.
 
 use askama::Template;
-use queuekit::JobId;
 
-use super::{NewerSince, Snapshot, WatchedJob};
+use super::watched::{Subject, Watching};
+use super::{List, Snapshot, WatchedJob};
 use crate::ui::pages::history::{self, Range};
-use crate::ui::pages::{job_live, jobs, overview, queue, queues, run, shell, workers};
+use crate::ui::pages::{
+    errors, events, job_live, jobs, overview, queue, queues, run, shell, workers,
+};
 use crate::ui::viewer::Viewer;
 
 /// An element by its id.
@@ -24,6 +26,9 @@ pub(super) fn of(viewer: &Viewer, page: &str, now: &Snapshot) -> Vec<Part> {
         }
         "/ui/queues" => {
             parts.push(("queue-table", html(&queues::table(viewer, now, query).0)));
+        }
+        "/ui/events" => {
+            parts.extend(events::live(viewer, now).map(|table| ("consumer-table", html(&table))));
         }
         "/ui/workers" => parts.push(("worker-table", html(&workers::table(viewer, now, None)))),
         _ => {
@@ -45,13 +50,43 @@ pub(super) fn of(viewer: &Viewer, page: &str, now: &Snapshot) -> Vec<Part> {
     parts
 }
 
-/// The job of a page.
-pub(super) fn job_of(page: &str) -> Option<JobId> {
-    split(page).0.strip_prefix("/ui/jobs/")?.parse().ok()
+/// What the page needs besides figures.
+pub(super) fn subject(viewer: &Viewer, page: &str, now: &Snapshot) -> Option<Subject> {
+    let (path, query) = split(page);
+    match path {
+        "/ui/errors" => errors::queues(viewer, query, now).map(Subject::Errors),
+        "/ui/events" => events::is_log_live(viewer, query).then_some(Subject::Events),
+        _ => path.strip_prefix("/ui/jobs/")?.parse().ok().map(Subject::Job),
+    }
+}
+
+/// The parts of a page that show it.
+pub(super) fn of_subject(
+    viewer: &Viewer,
+    page: &str,
+    now: &Snapshot,
+    watching: &Watching,
+    list: &mut List,
+) -> Vec<Part> {
+    let query = split(page).1;
+    if let Some(job) = watching.job() {
+        return of_job(viewer, &job);
+    }
+    if let Some(groups) = watching.errors() {
+        let rows = errors::rows(viewer, &groups, now);
+        let (rows, new) = list.groups.keep(rows, |row| row.url.clone());
+        let newer = errors::newer(viewer, query, new);
+        let table = errors::table(query, rows);
+        return vec![("error-table", html(&table)), ("newer", html(&newer))];
+    }
+    if let (Some(events), Some(place)) = (watching.events(), list.since) {
+        return vec![("newer", html(&events::newer(viewer, query, &events, place)))];
+    }
+    Vec::new()
 }
 
 /// The parts of the page of a job.
-pub(super) fn of_job(viewer: &Viewer, job: &WatchedJob) -> Vec<Part> {
+fn of_job(viewer: &Viewer, job: &WatchedJob) -> Vec<Part> {
     let Some(live) = job_live::of(viewer, job) else {
         return vec![("job-head", html(&job_live::gone()))];
     };
@@ -68,18 +103,18 @@ pub(super) fn of_job(viewer: &Viewer, job: &WatchedJob) -> Vec<Part> {
 }
 
 /// How many jobs are newer than a list, if its figures tell.
-pub(super) fn newer(
+pub(super) fn newer_jobs(
     viewer: &Viewer,
     page: &str,
     now: &Snapshot,
-    since: &mut NewerSince,
+    list: &mut List,
 ) -> Option<Part> {
     let (path, query) = split(page);
     let total = if path == "/ui/jobs" { jobs::total(viewer, now, query)? } else { return None };
-    if since.total.is_none() && std::mem::replace(&mut since.has_looked, true) {
-        since.total = Some(total);
+    if list.since.is_none() && std::mem::replace(&mut list.has_looked, true) {
+        list.since = Some(total);
     }
-    let since = since.total?;
+    let since = list.since?;
     Some(("newer", html(&jobs::newer(viewer, query, since, total))))
 }
 

@@ -4,9 +4,12 @@
 mod board;
 mod extras;
 mod fragments;
+mod new_events;
 mod runs;
+mod steady;
 mod trend;
 mod watched;
+mod watched_job;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -23,7 +26,8 @@ use serde::Deserialize;
 use super::failure::Failure;
 use super::shared::Ui;
 use super::viewer::Viewer;
-use watched::Watching;
+use steady::Steady;
+use watched::{Subject, Watching};
 
 use crate::web::Scope;
 use crate::web::fair_share::SharePermit;
@@ -32,7 +36,8 @@ use crate::wire::Time;
 
 pub(super) use board::{Board, Snapshot};
 pub(super) use extras::DueSchedule;
-pub(super) use watched::WatchedJob;
+pub(super) use new_events::NewEvents;
+pub(super) use watched_job::WatchedJob;
 
 /// The most bytes of the parts of a page. A part beyond it is left as it is.
 const BYTES: usize = 4 * 1024 * 1024;
@@ -45,7 +50,8 @@ pub(super) fn router() -> Router<Ui> {
 struct Asked {
     /// The page and its query, without the base path.
     page: String,
-    /// How many jobs there had been when a list was loaded, if the stream was open before.
+    /// How far a list went when it was loaded: how many jobs there had been, if the stream was open
+    /// before, or the last place of the log of events.
     since: Option<u64>,
 }
 
@@ -58,8 +64,8 @@ async fn stream(
     viewer.caller().need(Scope::Read)?;
     let place = viewer.app().watch(viewer.caller())?;
     let watch = Watch {
-        job: fragments::job_of(&asked.page).map(|job| viewer.ui.0.board.watch(job)),
-        newer: NewerSince { total: asked.since, has_looked: false },
+        watching: None,
+        list: List { since: asked.since, ..List::default() },
         page: asked.page,
         told: HashMap::new(),
         seen: None,
@@ -74,22 +80,24 @@ async fn stream(
     Ok(Sse::new(batches.flatten()).keep_alive(KeepAlive::default()))
 }
 
-/// Since when jobs are newer than a list.
+/// What the list of a page shows, so that it does not move while it is read.
 #[derive(Default)]
-struct NewerSince {
-    /// How many jobs there had been then.
-    total: Option<u64>,
+struct List {
+    /// How many jobs there had been, or the place of the log of events.
+    since: Option<u64>,
     /// The first reading may be older than the list.
     has_looked: bool,
+    /// Its error groups.
+    groups: Steady,
 }
 
 /// One viewer of a page.
 struct Watch {
     viewer: Viewer,
     page: String,
-    /// The job of the page.
-    job: Option<Watching>,
-    newer: NewerSince,
+    /// What the page needs besides figures.
+    watching: Option<Watching>,
+    list: List,
     /// Hashes of the parts as they were last sent.
     told: HashMap<&'static str, u64>,
     /// What was last looked at.
@@ -100,6 +108,20 @@ struct Watch {
 }
 
 impl Watch {
+    /// Has read what the page needs, which may change with the queues that there are.
+    fn watch(&mut self, now: &Snapshot) {
+        let subject = fragments::subject(&self.viewer, &self.page, now);
+        if self.watching.as_ref().map(|watching| &watching.subject) == subject.as_ref() {
+            return;
+        }
+        let board = &self.viewer.ui.0.board;
+        self.watching = match (subject, self.list.since) {
+            (Some(Subject::Events), None) | (None, _) => None,
+            (Some(Subject::Events), Some(place)) => Some(board.watch_events(place)),
+            (Some(subject), _) => Some(board.watch(subject)),
+        };
+    }
+
     /// The parts that have changed; `None` when the server stops, or the session is over.
     async fn next(&mut self) -> Option<Vec<Event>> {
         // What was sent before has been sent.
@@ -117,10 +139,13 @@ impl Watch {
         let read_at = Time(snapshot.read_at);
         let mut events = vec![Event::default().event("as-of").data(format!("{read_at:.3}"))];
         let mut bytes = 0;
-        let job = self.job.as_ref().and_then(Watching::latest);
+        self.watch(&snapshot);
         let mut parts = fragments::of(&viewer, &self.page, &snapshot);
-        parts.extend(job.iter().flat_map(|job| fragments::of_job(&viewer, job)));
-        parts.extend(fragments::newer(&viewer, &self.page, &snapshot, &mut self.newer));
+        if let Some(watching) = &self.watching {
+            let list = &mut self.list;
+            parts.extend(fragments::of_subject(&viewer, &self.page, &snapshot, watching, list));
+        }
+        parts.extend(fragments::newer_jobs(&viewer, &self.page, &snapshot, &mut self.list));
         for (id, html) in parts {
             let mut hasher = DefaultHasher::new();
             html.hash(&mut hasher);

@@ -1,175 +1,159 @@
-//! The jobs whose pages are open. They are read in turns, one in a call of the store, however many
-//! viewers each has.
+//! What pages that are open need besides figures: a job, errors, events. They are read in turns,
+//! one in a call of the store, however many viewers each has.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use queuekit::jobs::{Why, WhyFacts};
-use queuekit::store::Bytes;
-use queuekit::{Job, JobId, Status, Timestamp};
+use queuekit::error_groups::ErrorGroup;
+use queuekit::jobs::PageSize;
+use queuekit::{JobId, QueueName};
 use tokio::time::Instant;
 
+use super::new_events::NewEvents;
+use super::watched_job::WatchedJob;
 use crate::api::{App, Figures};
 
-/// Which jobs are read.
+/// What is read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(in crate::ui) enum Subject {
+    Job(JobId),
+    /// The latest error groups of these queues.
+    Errors(Vec<QueueName>),
+    /// The events of the log.
+    Events,
+}
+
+/// The subjects of all pages that are open.
 #[derive(Default)]
-pub(in crate::ui) struct Watched(Mutex<HashMap<JobId, Entry>>);
+pub(in crate::ui) struct Watched(Mutex<HashMap<Subject, Entry>>);
 
 #[derive(Default)]
 struct Entry {
     viewers: usize,
     /// When it was last read, or tried to be.
     read: Option<Instant>,
-    asks: Asks,
-    latest: Option<Arc<WatchedJob>>,
+    latest: Latest,
 }
 
-/// What the next call is for. Only the store knows why a job that could run does not, so that such
-/// a job takes two calls.
-#[derive(Clone, Copy, Default)]
-enum Asks {
+/// What was last read of a subject.
+#[derive(Clone, Default)]
+enum Latest {
     #[default]
-    Job,
-    Why,
+    Nothing,
+    Job(Arc<WatchedJob>),
+    Errors(Arc<[ErrorGroup]>),
+    Events(Arc<NewEvents>),
 }
 
-/// A job as it was last read.
-#[derive(Clone)]
-pub(in crate::ui) struct WatchedJob {
-    /// Without its payload, which never changes; none if it is gone.
-    pub(in crate::ui) job: Option<Job>,
-    /// Why it has its status, once that is known.
-    pub(in crate::ui) why: Option<Why>,
-    /// When it was read, by the clock of this server.
-    pub(in crate::ui) at: Timestamp,
-}
-
-/// Has a job read as long as its page is open.
+/// Has a subject read as long as its page is open.
 pub(in crate::ui) struct Watching {
-    id: JobId,
+    pub(super) subject: Subject,
     watched: Arc<Watched>,
 }
 
 impl Watched {
-    pub(super) fn watch(self: &Arc<Self>, id: JobId) -> Watching {
-        self.lock().entry(id).or_default().viewers += 1;
-        Watching { id, watched: Arc::clone(self) }
+    pub(super) fn watch(self: &Arc<Self>, subject: Subject) -> Watching {
+        self.lock().entry(subject.clone()).or_default().viewers += 1;
+        Watching { subject, watched: Arc::clone(self) }
     }
 
-    /// Reads the job that was not read for the longest time, with one call of the store. False if
-    /// there is none to read.
+    /// Has the log of events read after this place.
+    pub(super) fn watch_events(self: &Arc<Self>, after: u64) -> Watching {
+        let watching = self.watch(Subject::Events);
+        self.update(&Subject::Events, |latest| {
+            if matches!(latest, Latest::Nothing) {
+                *latest = Latest::Events(Arc::new(NewEvents::after(after)));
+            }
+        });
+        watching
+    }
+
+    /// Reads the subject that was not read for the longest time, with one call of the store. False
+    /// if there is none to read.
     ///
     /// # Errors
     /// Those of the store.
     pub(super) async fn read_next(&self, app: &App, figures: &Figures) -> queuekit::Result<bool> {
-        let Some((id, asks)) = self.next() else { return Ok(false) };
-        let admin = app.store().capabilities().admin;
-        if let (Asks::Why, Some(admin)) = (asks, admin) {
-            let why = admin.why(id).await?;
-            self.update(id, |entry| {
-                entry.asks = Asks::Job;
-                let latest = entry.latest.as_ref().filter(|_| why.as_ref().is_some_and(of_waiting));
-                let told = latest.map(|latest| WatchedJob { why, ..WatchedJob::clone(latest) });
-                entry.latest = told.map(Arc::new).or(entry.latest.take());
-            });
-            return Ok(true);
-        }
-        let (found, at) = (app.client().jobs().get(id).await?, app.now());
-        self.update(id, |entry| {
-            let before = entry.latest.take();
-            let latest = WatchedJob::of(found, figures, at);
-            let asks_why = latest.job.as_ref().is_some_and(|job| waits(job.status));
-            entry.asks = if asks_why && admin.is_some() { Asks::Why } else { Asks::Job };
-            entry.latest = Some(Arc::new(latest.with_why_of(before.as_deref())));
-        });
+        let Some((subject, before)) = self.next() else { return Ok(false) };
+        let read = match (&subject, &before) {
+            (Subject::Job(id), before) => {
+                let before = match before {
+                    Latest::Job(job) => Some(job.as_ref()),
+                    _ => None,
+                };
+                Latest::Job(Arc::new(WatchedJob::after(before, *id, app, figures).await?))
+            }
+            (Subject::Errors(queues), _) => {
+                let Some(errors) = app.store().capabilities().errors else { return Ok(false) };
+                let groups = errors.list_error_groups(queues, PageSize::default()).await?;
+                Latest::Errors(groups.into())
+            }
+            (Subject::Events, Latest::Events(before)) => {
+                Latest::Events(Arc::new(before.read_next(app).await?))
+            }
+            (Subject::Events, _) => return Ok(false),
+        };
+        self.update(&subject, |latest| *latest = read);
         Ok(true)
     }
 
-    fn next(&self) -> Option<(JobId, Asks)> {
-        let mut jobs = self.lock();
-        let (id, entry) = jobs.iter_mut().min_by_key(|(_, entry)| entry.read)?;
+    fn next(&self) -> Option<(Subject, Latest)> {
+        let mut subjects = self.lock();
+        let (subject, entry) = subjects.iter_mut().min_by_key(|(_, entry)| entry.read)?;
         entry.read = Some(Instant::now());
-        Some((*id, entry.asks))
+        Some((subject.clone(), entry.latest.clone()))
     }
 
-    /// Changes an entry, unless nobody has the page open any more.
-    fn update(&self, id: JobId, change: impl FnOnce(&mut Entry)) {
-        if let Some(entry) = self.lock().get_mut(&id) {
-            change(entry);
+    /// Changes what was read, unless nobody has the page open any more.
+    fn update(&self, subject: &Subject, change: impl FnOnce(&mut Latest)) {
+        if let Some(entry) = self.lock().get_mut(subject) {
+            change(&mut entry.latest);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Subject, Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Watching {
     /// The job as it was last read; none if it was not read yet.
-    pub(in crate::ui) fn latest(&self) -> Option<Arc<WatchedJob>> {
-        self.watched.lock().get(&self.id).and_then(|entry| entry.latest.clone())
+    pub(in crate::ui) fn job(&self) -> Option<Arc<WatchedJob>> {
+        match self.latest() {
+            Latest::Job(job) => Some(job),
+            _ => None,
+        }
+    }
+
+    /// The error groups as they were last read.
+    pub(in crate::ui) fn errors(&self) -> Option<Arc<[ErrorGroup]>> {
+        match self.latest() {
+            Latest::Errors(groups) => Some(groups),
+            _ => None,
+        }
+    }
+
+    /// The events that came while the page was open.
+    pub(in crate::ui) fn events(&self) -> Option<Arc<NewEvents>> {
+        match self.latest() {
+            Latest::Events(events) => Some(events),
+            _ => None,
+        }
+    }
+
+    fn latest(&self) -> Latest {
+        self.watched.lock().get(&self.subject).map(|entry| entry.latest.clone()).unwrap_or_default()
     }
 }
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        let mut jobs = self.watched.lock();
-        if let Some(entry) = jobs.get_mut(&self.id) {
+        let mut subjects = self.watched.lock();
+        if let Some(entry) = subjects.get_mut(&self.subject) {
             entry.viewers -= 1;
             if entry.viewers == 0 {
-                jobs.remove(&self.id);
+                subjects.remove(&self.subject);
             }
         }
     }
-}
-
-impl WatchedJob {
-    fn of(found: Option<Job>, figures: &Figures, at: Timestamp) -> Self {
-        let Some(mut job) = found else {
-            return Self { job: None, why: None, at };
-        };
-        let why = (!waits(job.status)).then(|| why(&job, figures, at));
-        job.payload = Bytes::new();
-        Self { job: Some(job), why, at }
-    }
-
-    /// A job that still waits keeps what was last known of why, until the store is asked again.
-    fn with_why_of(mut self, before: Option<&Self>) -> Self {
-        let status = |of: &Self| of.job.as_ref().map(|job| job.status);
-        if self.why.is_none() {
-            let same = before.filter(|before| status(before) == status(&self));
-            self.why = same.and_then(|before| before.why.clone());
-        }
-        self
-    }
-}
-
-/// Whether only the store knows why the job does not run.
-fn waits(status: Status) -> bool {
-    matches!(status, Status::Ready | Status::Blocked | Status::Expired)
-}
-
-/// Whether this is why a job of such a status does not run.
-fn of_waiting(why: &Why) -> bool {
-    matches!(
-        why,
-        Why::Ready { .. }
-            | Why::NoLiveWorker { .. }
-            | Why::Paused { .. }
-            | Why::Blocked { .. }
-            | Why::Expired { .. }
-    )
-}
-
-/// Why a job of another status has it.
-fn why(job: &Job, figures: &Figures, at: Timestamp) -> Why {
-    let queue = figures.queues.iter().find(|queue| queue.name == job.queue);
-    let serves = |beat: &queuekit::workers::Beat| beat.serves(&job.queue, &job.kind);
-    Why::of(WhyFacts {
-        job,
-        now: queue.map_or(at, |queue| queue.as_of),
-        overdue: std::time::Duration::ZERO,
-        paused: queue.is_some_and(|queue| queue.settings.paused),
-        has_live_worker: figures.workers.iter().any(|worker| serves(&worker.beat)),
-    })
 }

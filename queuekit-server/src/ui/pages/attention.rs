@@ -54,7 +54,8 @@ pub(super) fn of_extras(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
     let mut found: Vec<Found> =
         new.map(|group| attention::of_group(&ErrorGroupBody::of(group))).collect();
     found.extend(of_schedules(caller, now));
-    for consumer in extras.consumers.iter().filter(|consumer| !consumer.is_enabled()) {
+    let consumers = extras.consumers.iter().flat_map(|all| all.iter());
+    for consumer in consumers.filter(|consumer| !consumer.is_enabled()) {
         if !caller.sees_queue(&format!("event.{}", consumer.consumer())) {
             continue;
         }

@@ -53,7 +53,7 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
 fn outcome(outcome: String) -> Mark {
     let failed = ["conflict", "forbidden", "not_found", "invalid", "unavailable", "indeterminate"];
     let is_error = failed.contains(&outcome.as_str());
-    Mark::new(if is_error { "error" } else { "ok" }, outcome)
+    Mark::new(if is_error { "error" } else { "ok" }, outcome.replace('_', " "))
 }
 
 /// The page of a target, which is written as its type, its name, and what was asked for.

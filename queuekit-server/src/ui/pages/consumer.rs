@@ -55,8 +55,9 @@ fn facts(body: &SubscriptionBody) -> Facts {
     let mut items = vec![
         text("Maximum attempts", body.max_attempts.to_string()),
         text("Timeout", Ms(body.timeout_ms).to_string()),
-        text("Delay", Ms(body.delay_ms).to_string()),
     ];
+    let delay = Some(body.delay_ms).filter(|delay| *delay > 0);
+    items.extend(delay.map(|delay| text("Delay", Ms(delay).to_string())));
     items.extend(body.retry.clone().map(|retry| text("Retry policy", retry)));
     Facts { items }
 }

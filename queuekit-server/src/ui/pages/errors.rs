@@ -5,12 +5,16 @@ use std::cmp::Reverse;
 use axum::extract::Query;
 use axum::http::StatusCode;
 use axum::response::Response;
+use queuekit::error_groups::ErrorGroup;
+use queuekit::history::Resolution;
+use queuekit::{QueueName, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::queue_rows::{queues_of, store_time};
 use super::text::query;
 use crate::ui::failure::Failure;
-use crate::ui::view::{Count, Errors, GroupRow, Page, Pager, When};
+use crate::ui::live::Snapshot;
+use crate::ui::view::{Count, ErrorTable, Errors, GroupRow, Newer, Page, Pager, When};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::{ErrorGroupBody, ErrorGroupsBody};
@@ -19,6 +23,8 @@ use crate::wire::{ErrorGroupBody, ErrorGroupsBody};
 const ROWS: usize = 100;
 /// The most queues to choose.
 const QUEUES: usize = 12;
+/// The most queues whose groups one list has.
+const MERGED: usize = 100;
 /// A group that began within this time is new.
 const NEW_MS: i64 = 3_600_000;
 
@@ -63,17 +69,67 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
         let url = format!("{base}/ui/errors?queue={}", query(name));
         (url, name.to_owned(), queue == Some(name))
     }));
-    let more = if rows.len() == ROWS { "the latest " } else { "" };
-    let shown = format!("{more}{} groups", rows.len());
     let page = Errors {
         shell: viewer.shell(Page::Errors, "Errors", &now),
-        queue: asked.queue,
         is_to_choose,
         queues,
-        rows,
-        pager: Pager { shown, ..Pager::default() },
+        newer: newest(viewer.base(), &asked.queue, 0),
+        table: table_of(asked.queue, rows),
     };
     viewer.show(&page).await
+}
+
+/// The queues whose errors a page of this query lists, if it does.
+pub(in crate::ui) fn queues(
+    viewer: &Viewer,
+    query: &str,
+    now: &Snapshot,
+) -> Option<Vec<QueueName>> {
+    let asked: Asked = serde_urlencoded::from_str(query).ok()?;
+    // Of all groups, the latest may be of other kinds.
+    if viewer.caller().is_bound_to_kinds() {
+        return None;
+    }
+    let is_listed = |name: &str| asked.queue.is_empty() || asked.queue == name;
+    let seen = queues_of(viewer, now).filter(|queue| is_listed(queue.name.as_str()));
+    let names: Vec<QueueName> = seen.take(MERGED + 1).map(|queue| queue.name.clone()).collect();
+    (1..=MERGED).contains(&names.len()).then_some(names)
+}
+
+/// The rows of these groups.
+pub(in crate::ui) fn rows(viewer: &Viewer, groups: &[ErrorGroup], now: &Snapshot) -> Vec<GroupRow> {
+    // A time at which nothing changes between two minutes, so that nothing is sent.
+    let at = Resolution::Minute.start_of(store_time(viewer, now));
+    groups.iter().map(|group| row(ErrorGroupBody::of(group), viewer.base(), at)).collect()
+}
+
+pub(in crate::ui) fn table(query: &str, rows: Vec<GroupRow>) -> ErrorTable {
+    let asked: Asked = serde_urlencoded::from_str(query).unwrap_or_default();
+    table_of(asked.queue, rows)
+}
+
+/// The link to the same list with groups that are new; the list itself does not move.
+pub(in crate::ui) fn newer(viewer: &Viewer, query: &str, count: u64) -> Newer {
+    let asked: Asked = serde_urlencoded::from_str(query).unwrap_or_default();
+    newest(viewer.base(), &asked.queue, count)
+}
+
+fn newest(base: &str, queue: &str, count: u64) -> Newer {
+    Newer {
+        count: if count == 0 { String::new() } else { Count::exact(count).to_string() },
+        url: match queue {
+            "" => format!("{base}/ui/errors"),
+            queue => format!("{base}/ui/errors?queue={}", query(queue)),
+        },
+        since: None,
+    }
+}
+
+fn table_of(queue: String, rows: Vec<GroupRow>) -> ErrorTable {
+    let more = if rows.len() == ROWS { "the latest " } else { "" };
+    let groups = if rows.len() == 1 { "group" } else { "groups" };
+    let shown = format!("{more}{} {groups}", rows.len());
+    ErrorTable { queue, rows, pager: Pager { shown, ..Pager::default() } }
 }
 
 async fn groups(viewer: &Viewer, queue: Option<&str>) -> Result<Vec<ErrorGroupBody>, Failure> {
@@ -83,7 +139,7 @@ async fn groups(viewer: &Viewer, queue: Option<&str>) -> Result<Vec<ErrorGroupBo
 }
 
 /// A group as a row.
-pub(super) fn row(group: ErrorGroupBody, base: &str, now: queuekit::Timestamp) -> GroupRow {
+pub(super) fn row(group: ErrorGroupBody, base: &str, now: Timestamp) -> GroupRow {
     let url = super::job::error_url(base, &group.id, &group.queue);
     let first = When::of(group.first.0, now);
     GroupRow {

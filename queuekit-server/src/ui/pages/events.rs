@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use axum::extract::Query;
 use axum::response::Response;
-use queuekit::events::{Event, EventPattern};
+use queuekit::events::{Event, EventPattern, Subscription};
 use queuekit::queues::Queue;
 use queuekit::{Status, Timestamp};
 use serde::Deserialize;
@@ -14,7 +14,10 @@ use super::queue_rows::{queues_of, store_time};
 use super::text::query;
 use crate::api::newest_events;
 use crate::ui::failure::Failure;
-use crate::ui::view::{ConsumerRow, Count, EventLog, EventRow, Events, Mark, Ms, Page, When};
+use crate::ui::live::{NewEvents, Snapshot};
+use crate::ui::view::{
+    ConsumerRow, ConsumerTable, Count, EventLog, EventRow, Events, Mark, Ms, Newer, Page, When,
+};
 use crate::ui::viewer::Viewer;
 use crate::wire::{ConsumerStatsBody, RetentionBody, SubscriptionBody, SubscriptionsBody};
 
@@ -35,19 +38,10 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
     let now = viewer.ui.0.board.now().await;
     let at = store_time(&viewer, &now);
     let found: SubscriptionsBody = viewer.get("/v1/subscriptions").await?.read()?;
-    let base = viewer.base();
-    let queues: HashMap<&str, &Queue> =
-        queues_of(&viewer, &now).map(|queue| (queue.name.as_str(), queue)).collect();
-    let consumers = found.subscriptions.into_iter().map(|mut one| {
-        // A list has no figures of its own: those of its queue are on the board.
-        one.stats = queues.get(one.queue.as_str()).map(|queue| figures(queue));
-        consumer(&one, base)
-    });
-    let consumers = consumers.collect();
     let log = log(&viewer, &asked, at).await?;
     let page = Events {
         shell: viewer.shell(Page::Events, "Events and consumers", &now),
-        consumers,
+        consumers: table(&viewer, found.subscriptions, &now),
         types: asked.types,
         log,
         retention: retention(&viewer).await?,
@@ -55,10 +49,70 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
     viewer.show(&page).await
 }
 
+/// The consumers as they are now; none if they were not read yet.
+pub(in crate::ui) fn live(viewer: &Viewer, now: &Snapshot) -> Option<ConsumerTable> {
+    let seen =
+        |one: &&Subscription| viewer.caller().sees_queue(&format!("event.{}", one.consumer()));
+    let all = now.extras.consumers.as_ref()?.iter().filter(seen);
+    let all = all.map(|one| SubscriptionBody::of(one, None)).collect();
+    Some(table(viewer, all, now))
+}
+
+fn table(viewer: &Viewer, consumers: Vec<SubscriptionBody>, now: &Snapshot) -> ConsumerTable {
+    let queues: HashMap<&str, &Queue> =
+        queues_of(viewer, now).map(|queue| (queue.name.as_str(), queue)).collect();
+    let rows = consumers.into_iter().map(|mut one| {
+        // A list has no figures of its own: those of its queue are on the board.
+        let queue = queues.get(one.queue.as_str());
+        one.stats = queue.map(|queue| figures(queue));
+        let mut row = consumer(&one, viewer.base());
+        // The list does not know how many of the last deliveries failed, but whether some died.
+        if row.mark.shape == "ok"
+            && queue.is_some_and(|queue| queue.counts.get(Status::Dead).value > 0)
+        {
+            row.mark = Mark::new("warning", "has dead");
+        }
+        row
+    });
+    ConsumerTable { rows: rows.collect() }
+}
+
+/// Whether a page of this query shows the end of the log, and the viewer may see that it grows.
+pub(in crate::ui) fn is_log_live(viewer: &Viewer, query: &str) -> bool {
+    let asked: Asked = serde_urlencoded::from_str(query).unwrap_or_default();
+    let is_known = asked.types.trim().is_empty() || pattern(&asked.types).is_some();
+    is_known && asked.up_to.is_none() && viewer.caller().need_events().is_ok()
+}
+
+/// The link to the same log with the events that came since; the log itself does not move.
+pub(in crate::ui) fn newer(viewer: &Viewer, query: &str, events: &NewEvents, since: u64) -> Newer {
+    let asked: Asked = serde_urlencoded::from_str(query).unwrap_or_default();
+    let pattern = pattern(&asked.types);
+    let told = events.since(since, |kind| {
+        viewer.caller().sees_kind(kind.as_str())
+            && pattern.as_ref().is_none_or(|pattern| pattern.matches(kind))
+    });
+    let more = if told.and_more { "+" } else { "" };
+    let count = format!("{}{more}", Count::exact(told.count));
+    let url = newest_url(viewer.base(), asked.types.trim());
+    Newer { count: if told.count == 0 { String::new() } else { count }, url, since: Some(since) }
+}
+
+fn pattern(types: &str) -> Option<EventPattern> {
+    types.trim().parse().ok()
+}
+
+fn newest_url(base: &str, types: &str) -> String {
+    match types {
+        "" => format!("{base}/ui/events"),
+        types => format!("{base}/ui/events?types={}", query(types)),
+    }
+}
+
 /// The newest events, or why there are none.
 async fn log(viewer: &Viewer, asked: &Asked, now: Timestamp) -> Result<EventLog, Failure> {
     let (types, base) = (asked.types.trim(), viewer.base());
-    let newest = asked.up_to.map(|_| format!("{base}/ui/events?types={}", query(types)));
+    let newest = asked.up_to.map(|_| newest_url(base, types));
     let mut log = EventLog { newest, ..EventLog::default() };
     let pattern = Some(types).filter(|types| !types.is_empty()).map(str::parse::<EventPattern>);
     let pattern = match pattern.transpose() {
@@ -78,6 +132,8 @@ async fn log(viewer: &Viewer, asked: &Asked, now: Timestamp) -> Result<EventLog,
             return if failure.is_lack() { Ok(log) } else { Err(failure) };
         }
     };
+    let since = asked.up_to.is_none().then_some(found.up_to);
+    log.newer = Newer { count: String::new(), url: newest_url(base, types), since };
     log.rows = found.events.iter().map(|event| row(viewer, event, now)).collect();
     let types = query(types);
     log.older = found.older.map(|up_to| format!("{base}/ui/events?types={types}&up_to={up_to}"));

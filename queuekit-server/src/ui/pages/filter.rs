@@ -75,7 +75,7 @@ impl Filter {
         let command = if self.is_of_ended() { "job list --recent" } else { "job list" };
         FilterBar {
             url: format!("{base}/ui/jobs"),
-            text: self.text.clone(),
+            text: if self.error.is_some() { String::new() } else { self.text.clone() },
             pills: self.terms.iter().enumerate().map(pill).collect(),
             typed: typed.to_owned(),
             error: error.or_else(|| self.error.clone()),

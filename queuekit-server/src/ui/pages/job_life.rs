@@ -41,7 +41,10 @@ pub(in crate::ui) fn timeline(job: &Job, base: &str, now: Timestamp) -> Timeline
             _ => "Completed",
         };
         let mut step = step(job.status.as_str(), title.to_owned(), Some(at), now);
-        step.error = job.reason.as_ref().map(|why| error(job, base, why.as_str()));
+        // The last run has told it, if that is why.
+        let told = job.errors.last().filter(|_| is_told).map(|failure| failure.error.as_str());
+        let reason = job.reason.as_ref().map(|why| why.as_str()).filter(|why| told != Some(*why));
+        step.error = reason.map(|why| error(job, base, why));
         (is_told, step)
     });
     match (end, job.status) {

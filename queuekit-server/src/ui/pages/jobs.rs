@@ -54,6 +54,8 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
             Some(why) => error = Some(why),
         }
     }
+    // Words that are no filter are left to be corrected.
+    let typed = if filter.error.is_some() { &asked.q } else { &asked.add };
     let now = viewer.ui.0.board.now().await;
     let found = match filter.error {
         Some(_) => None,
@@ -75,13 +77,13 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
     let selected = buttons(&viewer, found.as_ref().map_or(&[], |found| &found.jobs));
     let page = Jobs {
         shell: viewer.shell(Page::Jobs, "Jobs", &now),
-        filter: filter.bar(&viewer, &now, &asked.add, error),
+        filter: filter.bar(&viewer, &now, typed, error),
         newer: Newer { count: String::new(), url: here, since: None },
         rows,
         pager,
         selected,
         all: bulk::links(&viewer, &filter),
-        all_told: "all that match".to_owned(),
+        all_told: "All that match".to_owned(),
         bulk_url: format!("{}/ui/jobs/selected", viewer.base()),
     };
     viewer.show(&page).await

@@ -1,6 +1,7 @@
 //! `/ui/queues/NAME`: one queue.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use axum::extract::{Path, Query};
 use axum::response::Response;
@@ -43,7 +44,7 @@ pub(in crate::ui) async fn show(
     };
     let range = Range::of(&query);
     let charts = history::charts(&viewer, Some(name.as_str()), range, &now).await?;
-    let (kinds, keys) = waiting(&viewer, &name, &now).await?;
+    let (kinds, keys) = waiting(&viewer, queue, &now).await?;
     let path = format!("/ui/queues/{name}");
     let page = QueuePage {
         shell: viewer.shell(Page::Queues, name.as_str(), &now),
@@ -92,23 +93,28 @@ pub(in crate::ui) fn head(viewer: &Viewer, now: &Snapshot, queue: &Queue) -> Que
     }
 }
 
-/// The kinds and partition keys of the first ready jobs.
+/// The first jobs of these statuses; none while the store is away: the page is shown without them.
+async fn some_jobs(viewer: &Viewer, name: &QueueName, status: &str) -> Result<Vec<Job>, Failure> {
+    let path = format!("/v1/queues/{name}/jobs?status={status}&limit={SAMPLE}");
+    match viewer.get(&path).await {
+        Ok(answer) => Ok(answer.read::<JobsBody<Job>>()?.jobs),
+        Err(failure) if failure.is_away() => Ok(Vec::new()),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The kinds and partition keys of the first ready jobs; keys that a dead job holds come first.
 async fn waiting(
     viewer: &Viewer,
-    name: &QueueName,
+    queue: &Queue,
     now: &Snapshot,
 ) -> Result<(Tally, Tally), Failure> {
+    let name = &queue.name;
     let (mut kinds, mut keys) = (BTreeMap::<String, u64>::new(), BTreeMap::<String, u64>::new());
     let mut seen = 0;
     // A key for some kinds has to name one of them.
     if !viewer.caller().is_bound_to_kinds() && now.outage.is_none() {
-        let path = format!("/v1/queues/{name}/jobs?status=ready,blocked&limit={SAMPLE}");
-        let jobs = match viewer.get(&path).await {
-            Ok(answer) => answer.read::<JobsBody<Job>>()?.jobs,
-            // The page is shown without them.
-            Err(failure) if failure.is_away() => Vec::new(),
-            Err(failure) => return Err(failure),
-        };
+        let jobs = some_jobs(viewer, name, "ready,blocked").await?;
         seen = jobs.len();
         for job in jobs {
             *kinds.entry(job.kind.to_string()).or_default() += 1;
@@ -117,21 +123,28 @@ async fn waiting(
             }
         }
     }
+    // A dead job holds its key, if the queue says so.
+    let mut held = BTreeSet::new();
+    if queue.settings.key_on_dead == KeyOnDead::Hold && !keys.is_empty() {
+        let dead = some_jobs(viewer, name, "dead").await?;
+        held.extend(dead.into_iter().filter_map(|job| Some(job.partition_key?.to_string())));
+    }
     let of = match seen {
         0 => String::new(),
         _ => format!("of the first {seen} that wait"),
     };
     let tally = |counted: BTreeMap<String, u64>, term: &str| {
         let mut rows: Vec<(String, u64)> = counted.into_iter().collect();
-        rows.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let is_held = |of: &str| term == "key" && held.contains(of);
+        rows.sort_by_key(|(of, count)| Reverse((is_held(of), *count)));
         let row = |(name_of, count): (String, u64)| TallyRow {
             url: jobs_url(
                 viewer.base(),
                 &format!("queue:{name} {}", written(&format!("{term}:{name_of}"))),
             ),
+            note: if is_held(&name_of) { "held by a dead job" } else { "" }.to_owned(),
             name: name_of,
             count: Count::exact(count),
-            note: String::new(),
         };
         Tally { rows: rows.into_iter().take(TALLY).map(row).collect(), of: of.clone() }
     };

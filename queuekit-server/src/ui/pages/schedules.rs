@@ -1,5 +1,7 @@
 //! `/ui/schedules`: jobs by the clock.
 
+use std::time::Duration;
+
 use axum::extract::{Path, Query};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
@@ -13,6 +15,7 @@ use super::job_life::ran;
 use super::queue_rows::store_time;
 use super::text::query;
 use super::{jobs, schedule_edit};
+use crate::grammar::Span;
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
@@ -98,7 +101,8 @@ fn row(schedule: &ScheduleBody, base: &str, now: Timestamp) -> ScheduleRow {
     let job = schedule.job.as_ref();
     let next = schedule.next_at.map(|at| When::of(at.0, now));
     let is_paused = schedule.paused.unwrap_or(false);
-    let every = schedule.every_ms.map(|every| format!("every {}", Ms(every)));
+    let every = schedule.every_ms.map(|every| Span(Duration::from_millis(every)));
+    let every = every.map(|every| format!("every {every}"));
     ScheduleRow {
         name: schedule.name.clone(),
         url: format!("{base}/ui/schedules/{}", schedule.name),
@@ -110,6 +114,7 @@ fn row(schedule: &ScheduleBody, base: &str, now: Timestamp) -> ScheduleRow {
         is_paused,
         is_late: !is_paused && next.as_ref().is_some_and(|next| next.age_ms > LATE_MS),
         next,
+        last: schedule.last.as_ref().map(|last| When::of(last.nominal.0, now)),
         enqueued: Count::exact(schedule.enqueued.unwrap_or(0)),
         dots: Dots::default(),
         error: schedule.error.clone(),
@@ -158,7 +163,8 @@ fn facts(schedule: &ScheduleBody, now: Timestamp) -> Facts {
             .and_then(|it| serde_json::to_value(it).ok())
             .map(|value| text("Overlap", word(&value))),
     );
-    items.extend(schedule.jitter_ms.map(|jitter| text("Jitter", Ms(jitter).to_string())));
+    let jitter = schedule.jitter_ms.filter(|jitter| *jitter > 0);
+    items.extend(jitter.map(|jitter| text("Jitter", Ms(jitter).to_string())));
     items.extend(schedule.start.map(|at| time("Begins", at.0)));
     items.extend(schedule.end.map(|at| time("Ends", at.0)));
     items.extend(schedule.last.as_ref().map(|last| time("Last time", last.nominal.0)));

@@ -1,6 +1,6 @@
 //! `/ui/workers`: the workers, and the orders that they can be given.
 
-use axum::http::Method;
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use queuekit::Timestamp;
 use queuekit::workers::WorkerInfo;
@@ -32,15 +32,27 @@ pub(in crate::ui) async fn show(viewer: Viewer) -> Result<Response, Failure> {
 
 /// Gives an order to a worker.
 pub(super) async fn order(viewer: Viewer, form: Form) -> Result<Response, Failure> {
-    let order = json!({ "workers": [form.get("worker")], "order": form.get("order") });
+    let workers = [form.get("worker")];
+    let order = match form.get("slots") {
+        "" => json!({ "workers": workers, "order": form.get("order") }),
+        slots => {
+            let slots: u32 = slots.parse().map_err(|_| not_slots())?;
+            json!({ "workers": workers, "slots": slots })
+        }
+    };
     viewer.call(Method::POST, "/v1/workers/control", &order).await?;
     Ok(redirect(&format!("{}/ui/workers?did=order", viewer.base())))
 }
 
-/// Quiet, resume and stop.
-fn orders(viewer: &Viewer, id: &str) -> Vec<Action> {
+fn not_slots() -> Failure {
+    Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "slots must be a number from 1 on")
+}
+
+/// Quiet, resume, slots and stop.
+fn orders(viewer: &Viewer, worker: &WorkerRow) -> Vec<Action> {
     let url = format!("{}/ui/workers/orders", viewer.base());
     let why = super::queue::why_not_admin(viewer);
+    let id = worker.id.as_str();
     let action = |order: &'static str, label: &str| {
         let mut action = Action::new(&format!("{order}-{id}"), url.clone(), &viewer.csrf(), label)
             .field("worker", id)
@@ -48,9 +60,16 @@ fn orders(viewer: &Viewer, id: &str) -> Vec<Action> {
         action.impossible = why.clone();
         action.cli(format!("queuekit worker {order} {id}"))
     };
+    let mut slots = Action::new(&format!("slots-{id}"), url.clone(), &viewer.csrf(), "Set slots");
+    slots = slots.field("worker", id).cli(format!("queuekit worker slots {} {id}", worker.slots));
+    slots.impossible.clone_from(&why);
     vec![
         action("quiet", "Quiet"),
         action("resume", "Resume"),
+        slots.number("slots", "Slots", worker.slots.max(1)).confirm(
+            "How many jobs may this worker run at once?",
+            "It never runs more than it was started with.",
+        ),
         action("stop", "Stop").tone(Tone::Danger).confirm(
             "Stop this worker?",
             "It finishes what it runs, and ends. Something else has to start it again.",
@@ -76,7 +95,7 @@ pub(in crate::ui) fn table(viewer: &Viewer, now: &Snapshot, queue: Option<&str>)
         let is_late = is_silent(worker.age, worker.beat.quiet_for);
         let mut row = row(seen(viewer.caller(), worker)?, is_late, at);
         // Only the page of workers gives orders.
-        row.actions = if queue.is_none() { orders(viewer, &row.id) } else { Vec::new() };
+        row.actions = if queue.is_none() { orders(viewer, &row) } else { Vec::new() };
         Some(row)
     };
     let rows = workers.filter(serves).filter_map(row).take(ROWS).collect();

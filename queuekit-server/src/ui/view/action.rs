@@ -22,8 +22,18 @@ pub(crate) struct Action {
     pub(crate) impossible: Option<String>,
     /// Asked before it happens; none for what can be undone.
     pub(crate) confirm: Option<Confirm>,
+    /// Typed into the question.
+    pub(crate) number: Option<NumberField>,
     /// The same on the command line, to copy.
     pub(crate) cli: Option<String>,
+}
+
+/// A field for a number from 1 on.
+#[derive(Clone, Debug)]
+pub(crate) struct NumberField {
+    pub(crate) name: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) value: u32,
 }
 
 /// How a button looks.
@@ -56,6 +66,7 @@ impl Action {
             tone: Tone::Plain,
             impossible: None,
             confirm: None,
+            number: None,
             cli: None,
         }
     }
@@ -77,6 +88,11 @@ impl Action {
 
     pub(crate) fn confirm(mut self, question: impl Into<String>, lost: impl Into<String>) -> Self {
         self.confirm = Some(Confirm { question: question.into(), detail: lost.into() });
+        self
+    }
+
+    pub(crate) fn number(mut self, name: &'static str, label: &'static str, value: u32) -> Self {
+        self.number = Some(NumberField { name, label, value });
         self
     }
 

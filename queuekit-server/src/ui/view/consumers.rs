@@ -2,14 +2,14 @@
 
 use askama::Template;
 
-use super::{Action, Chart, Count, Facts, Mark, Ms, RangeLink, Shell, When};
+use super::{Action, Chart, Count, Facts, Mark, Ms, Newer, RangeLink, Shell, When, parts};
 
 /// The page `/ui/events`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "events.html")]
 pub(crate) struct Events {
     pub(crate) shell: Shell,
-    pub(crate) consumers: Vec<ConsumerRow>,
+    pub(crate) consumers: ConsumerTable,
     /// Only events of this type or prefix; empty for all.
     pub(crate) types: String,
     pub(crate) log: EventLog,
@@ -17,9 +17,19 @@ pub(crate) struct Events {
     pub(crate) retention: String,
 }
 
+/// The consumers as a table.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/consumer_table.html")]
+pub(crate) struct ConsumerTable {
+    pub(crate) rows: Vec<ConsumerRow>,
+}
+
+parts!(ConsumerTable);
+
 /// A part of the log of events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventLog {
+    pub(crate) newer: Newer,
     /// The newest first.
     pub(crate) rows: Vec<EventRow>,
     /// Why the types are no pattern.

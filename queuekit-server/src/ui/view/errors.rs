@@ -2,22 +2,32 @@
 
 use askama::Template;
 
-use super::{Action, Count, ErrorText, JobRow, Pager, Shell, When};
+use super::{Action, Count, ErrorText, JobRow, Newer, Pager, Shell, When, parts};
 
 /// The page `/ui/errors`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "errors.html")]
 pub(crate) struct Errors {
     pub(crate) shell: Shell,
-    /// Only of this queue; empty for all.
-    pub(crate) queue: String,
     /// There are too many queues for a list of all.
     pub(crate) is_to_choose: bool,
     /// Queues to choose: address with the prefix, name, and whether it is the present one.
     pub(crate) queues: Vec<(String, String, bool)>,
+    pub(crate) newer: Newer,
+    pub(crate) table: ErrorTable,
+}
+
+/// Groups as a table.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/error_table.html")]
+pub(crate) struct ErrorTable {
+    /// Only of this queue; empty for all.
+    pub(crate) queue: String,
     pub(crate) rows: Vec<GroupRow>,
     pub(crate) pager: Pager,
 }
+
+parts!(ErrorTable);
 
 /// Errors of one queue that look alike.
 #[derive(Clone, Debug)]

@@ -31,6 +31,8 @@ pub(crate) struct ScheduleRow {
     /// Whether an occurrence is due for more than a minute and not enqueued.
     pub(crate) is_late: bool,
     pub(crate) next: Option<When>,
+    /// The last occurrence that was enqueued.
+    pub(crate) last: Option<When>,
     pub(crate) enqueued: Count,
     /// The last jobs, oldest first.
     pub(crate) dots: Dots,

@@ -111,7 +111,7 @@ fn the_page_of_a_job_follows_it_to_its_end(server: &mut Server) {
     read_until(&mut stream, "The job was deleted");
 }
 
-on_every_store!(the_page_of_a_job_follows_it_to_its_end);
+on_every_store!(the_page_of_a_job_follows_it_to_its_end, errors_and_events_are_followed);
 
 #[test]
 fn s11_the_stream_of_a_job_shows_nothing_to_a_key_that_is_not_for_it() {
@@ -126,6 +126,65 @@ fn s11_the_stream_of_a_job_shows_nothing_to_a_key_that_is_not_for_it() {
     let all = read_until(&mut hidden, "event: job-head");
     let all = all + &read_until(&mut hidden, "event: as-of");
     assert!(!all.contains("timeline") && !all.contains("/ui/queues/other"), "{all}");
+}
+
+/// The pages of errors and of events follow what happens, over each store.
+fn errors_and_events_are_followed(server: &mut Server) {
+    let fail = |error: &str| {
+        server.ask("POST", "/v1/jobs").json(&json!({"kind": "t", "queue": "mails"})).expect(201);
+        let ask = json!({"worker": "w1", "queues": ["mails"]});
+        let leased = server.ask("POST", "/v1/reserve").json(&ask).expect(200).value();
+        let token = &leased["leases"][0]["token"];
+        let nack = json!({"token": token, "kind": "fatal", "error": error});
+        server.ask("POST", "/v1/nack").json(&json!({ "nacks": [nack] })).expect(200);
+    };
+    fail("the disk is full");
+    let browser = Browser::new(server);
+    let (_, mut errors) = open(server, &browser, "/ui/errors?queue=mails");
+    read_until(&mut errors, "the disk is full");
+    fail("the disk is full");
+    read_until(&mut errors, "<td data-l=\"deaths\" class=\"n c-dead\">2</td>");
+    fail("no route to host");
+    let more = read_until(&mut errors, "1 newer, show");
+    assert!(!more.contains("no route to host"), "the list does not move: {more}");
+
+    server.ask("PUT", "/v1/subscriptions/books").json(&json!({"events": "order.*"})).expect(201);
+    let emit = |kind: &str| {
+        server.ask("POST", "/v1/events").json(&json!({ "type": kind })).expect(201);
+    };
+    emit("order.paid");
+    let page = browser.get("/ui/events?types=order.*").expect(200).text;
+    let (_, since) = page.split_once("data-since=\"").expect("the end of the log");
+    let since = since.split('"').next().unwrap();
+    let path = format!("/ui/events%3Ftypes=order.*&since={since}");
+    let (_, mut events) = open(server, &browser, &path);
+    let first = read_until(&mut events, "event: consumer-table");
+    assert!(!first.contains("newer, show"), "{first}");
+    for kind in ["order.paid", "user.left", "order.sent"] {
+        emit(kind);
+    }
+    // Either may come first.
+    let lag = "<td data-l=\"lag\" class=\"n\">3</td>";
+    let more = read_until(&mut events, "2 newer, show");
+    assert!(more.contains(lag) || read_until(&mut events, lag).contains(lag));
+}
+
+#[test]
+fn s11_the_streams_of_errors_and_events_show_nothing_to_a_key_that_is_not_for_them() {
+    let server = guarded();
+    let subscription = json!({"events": "order.*"});
+    by(&server, "admin", "PUT", "/v1/subscriptions/books").json(&subscription).expect(201);
+    by(&server, "admin", "POST", "/v1/events").json(&json!({"type": "order.paid"})).expect(201);
+    let (admin, acme) = (Browser::of(&server, "admin"), Browser::of(&server, "acme"));
+    let (_, mut seen) = open(&server, &admin, "/ui/events&since=0");
+    let all = read_until(&mut seen, "1 newer, show");
+    assert!((all + &read_until(&mut seen, "event: consumer-table")).contains("event: away"));
+    let (_, mut hidden) = open(&server, &acme, "/ui/events&since=0");
+    let mut all = read_until(&mut hidden, "event: consumer-table");
+    for _ in 0..4 {
+        all += &read_until(&mut hidden, "event: as-of");
+    }
+    assert!(!all.contains("books") && !all.contains("newer"), "{all}");
 }
 
 #[test]

@@ -124,6 +124,46 @@ fn pages_show_what_the_api_tells(server: &mut Server) {
 
 on_every_store!(pages_show_what_the_api_tells);
 
+/// Guard: among many keys, the one that needs an operator was not to be found.
+#[test]
+fn keys_that_a_dead_job_holds_come_first() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let enqueue = |key: &str| {
+        let job = json!({"kind": "t", "queue": "mails", "partition_key": key});
+        server.ask("POST", "/v1/jobs").json(&job).expect(201).value()["id"].clone()
+    };
+    server.ask("PATCH", "/v1/queues/mails").json(&json!({"key_on_dead": "hold"})).expect(200);
+    let first = enqueue("held");
+    let path = format!("/v1/jobs/{}/dead-letter", first.as_str().unwrap());
+    server.ask("POST", &path).json(&json!({"reason": "the address bounces"})).expect(200);
+    for key in ["held", "busy", "busy", "busy"] {
+        enqueue(key);
+    }
+    let page = Browser::new(&server).get("/ui/queues/mails").expect(200).text;
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+    assert!(at(">held<") < at(">busy<"), "{page}");
+    assert!(page.contains("held by a dead job"), "{page}");
+}
+
+#[test]
+fn the_slots_of_a_worker_are_set_on_its_page() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let beat = json!({
+        "id": "w1", "name": "shop", "queues": ["a"], "kinds": ["t"], "slots": 8, "running": 0,
+        "ttl_ms": 60_000,
+    });
+    server.ask("POST", "/v1/beat").json(&beat).expect(200);
+    let browser = Browser::new(&server);
+    let order =
+        |slots: &str| browser.post("/ui/workers/orders", &[("worker", "w1"), ("slots", slots)]);
+    order("3").expect(303);
+    let orders = server.ask("POST", "/v1/beat").json(&beat).expect(200).value();
+    assert_eq!(orders["orders"]["slots"], 3, "{orders}");
+    for wrong in ["0", "-1", "many"] {
+        order(wrong).expect(422);
+    }
+}
+
 #[test]
 fn queues_are_found_by_a_part_of_their_name() {
     let server = Server::start(Store::of("memory").unwrap(), &[]);
