@@ -1,8 +1,8 @@
 -- The queues, kinds and payloads stored under ids, to tell a repeated enqueue from another job.
 -- Parameters: a row per job: $1 id; $2 bytes of its payload.
 -- Result: a row per job whose id is taken: its place in the call from 1, and the number of the
--- queue, the kind and the payload of the stored job. The payload is NULL if it has another length, so that no call reads more bytes
--- than it has sent.
+-- queue, the kind and the payload of the stored job. The payload is NULL if it has another length,
+-- so that no call reads more bytes than it has sent.
 -- Index: jobs_pkey, done_id, dead_pkey, events_pkey.
 -- Locks: nothing.
 SELECT

@@ -136,13 +136,13 @@ struct Thread {
     ends_at: Arc<OnceLock<Instant>>,
     cancels: Cancels,
     looked: Instant,
-    /// The state of the file that everybody who waits has heard of.
+    /// The version of the file at the last ring, or at the open.
     version: Option<i64>,
 }
 
 impl Thread {
     fn run(&mut self) {
-        // Nobody waits yet, so what others have written until now needs no ring.
+        // A subscriber looks for work once anyway, so earlier commits of others need no ring.
         self.version = self.data_version();
         loop {
             let mut batch = Vec::new();
@@ -280,7 +280,8 @@ impl Thread {
             let _ = self.cancels.look(&self.conn, &self.settings.wakeups);
         }
     }
-    /// Changes when another connection commits.
+
+    /// A number that changes when another connection commits; none if it cannot be read.
     fn data_version(&self) -> Option<i64> {
         let mut version = self.conn.prepare_cached(DATA_VERSION).ok()?;
         version.query_row([], only).ok()

@@ -70,7 +70,7 @@ async fn r13_6_what_was_there_before_the_open_rings_nobody() {
     add(&theirs, 1).await;
     let ours = file.store().await;
     let wakeup = ours.capabilities().wakeups.unwrap().subscribe(&[QueueName::default()]).unwrap();
-    assert!(is_silent(&wakeup).await, "who subscribes looks once anyway");
+    assert!(is_silent(&wakeup).await, "a commit before the open rings nobody");
     add(&theirs, 1).await;
     rings("another handle's enqueue", &wakeup).await;
     ours.close().await.unwrap();

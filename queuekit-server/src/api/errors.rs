@@ -11,10 +11,10 @@ use super::app::App;
 use super::params::{Named, Params};
 use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, Problem, Scope, response_budget};
-use crate::wire::{ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery};
+use crate::wire::{
+    ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery, MERGED_QUEUES,
+};
 
-/// The most queues whose groups are read for one answer.
-const QUEUES: usize = 100;
 /// All groups of this many queues fit into one answer of the store.
 const WHOLE: usize = PAGE_JOBS / ERROR_GROUPS;
 /// Into how many parts queues are split whose groups do not: if 100 queues are full of groups, the
@@ -144,8 +144,9 @@ async fn all_queues(app: &App, caller: &Caller) -> Result<Vec<QueueName>, Proble
     let figures = app.figures().await?;
     let seen = figures.queues.iter().filter(|queue| caller.sees_queue(queue.name.as_str()));
     let queues: Vec<QueueName> = seen.map(|queue| queue.name.clone()).collect();
-    if queues.len() > QUEUES {
-        let detail = format!("there are {} queues, more than {QUEUES}: name one", queues.len());
+    if queues.len() > MERGED_QUEUES {
+        let detail =
+            format!("there are {} queues, more than {MERGED_QUEUES}: name one", queues.len());
         return Err(Problem::invalid("queue", detail));
     }
     Ok(queues)
@@ -175,13 +176,14 @@ mod tests {
         let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
         let (app, reads) = app_counting("list_error_groups", &inner);
         let caller = caller_for_kind("rare", Scope::Read);
-        let queues = || (0..QUEUES).map(|queue| QueueName::new(format!("q{queue:02}")).unwrap());
+        let queues =
+            || (0..MERGED_QUEUES).map(|queue| QueueName::new(format!("q{queue:02}")).unwrap());
         let is_seen = |group: &ErrorGroup| caller.sees_kind(group.key.kind.as_str());
         // The least recent, of the last queue: last of all groups.
-        dies(&inner, QUEUES - 1, "rare").await;
+        dies(&inner, MERGED_QUEUES - 1, "rare").await;
         for (kinds, most) in [(0..1, 1), (1..11, 11)] {
             for kind in kinds {
-                for queue in 0..QUEUES {
+                for queue in 0..MERGED_QUEUES {
                     dies(&inner, queue, &format!("k{kind}")).await;
                 }
             }

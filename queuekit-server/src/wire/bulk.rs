@@ -36,7 +36,7 @@ pub(crate) struct BulkBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<usize>,
     /// The step begins no further read after this time, so that it may end before its limit.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 60000)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) within_ms: Option<u64>,
     /// `cursor` of the previous step.

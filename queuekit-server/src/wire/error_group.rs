@@ -7,6 +7,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Time;
 
+/// The most queues whose groups are merged into one list.
+pub(crate) const MERGED_QUEUES: usize = 100;
+
 /// Which groups.
 #[derive(Debug, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use queuekit::Error;
 use queuekit::jobs::JobFilter;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
@@ -41,16 +42,29 @@ pub(crate) struct PageQuery {
     pub(crate) cursor: Option<String>,
 }
 
+/// The longest time that a page or a step may be given.
+const LONGEST_MS: u64 = 60_000;
+
+/// The time after which a page or a step reads no further, by the field `within_ms`.
+///
+/// # Errors
+/// `Invalid` if it is too long.
+pub(crate) fn within(within_ms: Option<u64>) -> queuekit::Result<Option<Duration>> {
+    match within_ms {
+        Some(ms) if ms > LONGEST_MS => {
+            Err(Error::invalid("within_ms", format!("at most {LONGEST_MS} ms"), ms))
+        }
+        ms => Ok(ms.map(Duration::from_millis)),
+    }
+}
+
 impl JobQuery {
     pub(crate) fn filter(self) -> queuekit::Result<JobFilter> {
         let PageQuery { recent, limit, within_ms, cursor } = self.page;
         let mut filter =
             self.filter.filter(limit, cursor.as_deref().map(str::parse).transpose()?)?;
-        if let Some(within_ms) = within_ms {
-            if within_ms > 60_000 {
-                return Err(queuekit::Error::invalid("within_ms", "at most 60000", within_ms));
-            }
-            filter = filter.within(Duration::from_millis(within_ms));
+        if let Some(time) = within(within_ms)? {
+            filter = filter.within(time);
         }
         Ok(if recent { filter.recent() } else { filter })
     }

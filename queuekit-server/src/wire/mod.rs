@@ -32,13 +32,15 @@ pub(crate) use bulk::{BulkBody, BulkReportBody};
 pub(crate) use bytes::{GivenBytes, ShownBytes};
 pub(crate) use counted_statuses::COUNTED_STATUSES;
 pub(crate) use enqueued::EnqueueOutcomesBody;
-pub(crate) use error_group::{ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery};
+pub(crate) use error_group::{
+    ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery, MERGED_QUEUES,
+};
 pub(crate) use event::{EmittedManyBody, EventQuery, EventsBody};
 pub(crate) use event_retention::RetentionBody;
 pub(crate) use filter::FilterBody;
 pub(crate) use history::{HistoryBody, HistoryParams, RunsRowBody, TotalsRowBody, sum_of};
 pub(crate) use job::{ExaminedBody, JobsBody, LeasedBody, WhyBody, stored_job};
-pub(crate) use job_query::{JobQuery, PageQuery};
+pub(crate) use job_query::{JobQuery, PageQuery, within};
 pub(crate) use metadata::metadata;
 pub(crate) use new_event::{NewEventBody, NewEventsBody};
 pub(crate) use new_job::{EnqueueBody, NewJobBody, NewJobsBody, PriorityBody};

@@ -157,8 +157,15 @@ impl JobFilter {
         self.set(PageSize::new(jobs), |filter, limit| filter.limit = limit)
     }
 
-    /// A page that has looked at as many jobs as it may have begins no further read once this time
-    /// has passed. So a rare match may be some pages away, but no page takes long.
+    /// Bounds the time of a page, for filters that match few of very many jobs (contract R8.8). A
+    /// page that has looked at as many jobs as its limit begins no further read once this time has
+    /// passed since it began. It may then be short or empty, and still have a cursor.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use queuekit::jobs::JobFilter;
+    /// let rare = JobFilter::default().kind("rare").within(Duration::from_millis(25));
+    /// ```
     pub fn within(mut self, time: Duration) -> Self {
         self.within = Some(time);
         self

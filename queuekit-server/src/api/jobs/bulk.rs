@@ -12,7 +12,7 @@ use crate::api::app::App;
 use crate::api::audit::{audited_as, json};
 use crate::web::off_the_runtime::search_place;
 use crate::web::{AdminScope, Caller, Json, Problem};
-use crate::wire::{BulkBody, BulkReportBody, Time};
+use crate::wire::{BulkBody, BulkReportBody, Time, within};
 
 /// Jobs that are read and changed at once, and those that are only counted.
 const PART: usize = 64;
@@ -42,7 +42,7 @@ pub(crate) async fn bulk_jobs(
     let mut request = BulkRequest::new(action, filter);
     request.dry_run = body.dry_run;
     request.since = body.since.map(|time| time.0);
-    let within = body.within_ms.map(Duration::from_millis);
+    let within = within(body.within_ms)?;
     let (here, asking) = (app.clone(), caller.clone());
     let doing = async move { in_parts(&here, &asking, &request, within).await };
     let report = match body.dry_run {

@@ -12,7 +12,7 @@ pub(super) struct Group {
     child: Child,
     /// `None` once the group was killed.
     id: Option<Id>,
-    /// `None` until then.
+    /// The group between the kill and the end of [`reap`](Self::reap).
     killed: Option<Id>,
 }
 

@@ -17,14 +17,12 @@ use crate::ui::live::Snapshot;
 use crate::ui::view::{Count, ErrorTable, Errors, GroupRow, Newer, Page, Pager, When};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
-use crate::wire::{ErrorGroupBody, ErrorGroupsBody};
+use crate::wire::{ErrorGroupBody, ErrorGroupsBody, MERGED_QUEUES};
 
 /// Groups of a page.
 const ROWS: usize = 100;
 /// The most queues to choose.
 const QUEUES: usize = 12;
-/// The most queues whose groups one list has.
-const MERGED: usize = 100;
 /// A group that began within this time is new.
 const NEW_MS: i64 = 3_600_000;
 
@@ -92,8 +90,9 @@ pub(in crate::ui) fn queues(
     }
     let is_listed = |name: &str| asked.queue.is_empty() || asked.queue == name;
     let seen = queues_of(viewer, now).filter(|queue| is_listed(queue.name.as_str()));
-    let names: Vec<QueueName> = seen.take(MERGED + 1).map(|queue| queue.name.clone()).collect();
-    (1..=MERGED).contains(&names.len()).then_some(names)
+    let names: Vec<QueueName> =
+        seen.take(MERGED_QUEUES + 1).map(|queue| queue.name.clone()).collect();
+    (1..=MERGED_QUEUES).contains(&names.len()).then_some(names)
 }
 
 /// The rows of these groups.

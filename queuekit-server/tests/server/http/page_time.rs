@@ -30,4 +30,8 @@ fn r8_8_a_page_and_a_count_end_once_their_time_is_over(server: &mut Server) {
     let rest = count(&step);
     assert_eq!(matched + rest["matched"].as_u64().unwrap(), JOBS as u64, "{rest}");
     assert!(rest.get("cursor").is_none(), "{rest}");
+    step["within_ms"] = json!(60_001);
+    server.ask("POST", "/v1/jobs/bulk").json(&step).expect(422);
+    server.get("/v1/jobs?within_ms=60000").send().expect(200);
+    server.get("/v1/jobs?within_ms=60001").send().expect(422);
 }

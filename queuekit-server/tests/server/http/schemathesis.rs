@@ -42,7 +42,7 @@ fn holds_what_it_says(program: &Path, store: &str, phases: &str, methods: &[&str
         .arg("--config-file")
         .arg(config)
         .args(["run", &format!("{}/openapi.json", server.url), "--phases", phases])
-        .args(["--checks", "all", "-n", "10", "--seed", "1", "--request-timeout", "70"])
+        .args(["--checks", "all", "-n", "30", "--seed", "1", "--request-timeout", "70"])
         .args(methods)
         .output()
         .expect("it runs");

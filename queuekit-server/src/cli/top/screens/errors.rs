@@ -11,10 +11,7 @@ use crate::cli::top::grid::{Cell, Column, Grid};
 use crate::cli::top::look::{Look, bold, faint};
 use crate::cli::top::model::{Model, Opened};
 use crate::cli::top::text::{ago, number};
-use crate::wire::Time;
-
-/// The most queues whose errors the API merges.
-const MERGED: usize = 100;
+use crate::wire::{MERGED_QUEUES, Time};
 
 pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let slot = &model.figures.groups;
@@ -40,7 +37,7 @@ pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect)
             Cell::from(&group.signature),
         ]);
     }
-    let are_many = model.errors_of.is_none() && model.figures.queues().len() > MERGED;
+    let are_many = model.errors_of.is_none() && model.figures.queues().len() > MERGED_QUEUES;
     let empty = match (&slot.refused, &slot.value) {
         (Some(_), _) if are_many => {
             "too many queues for one list: press 2, select one, and press e"
