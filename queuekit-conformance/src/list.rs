@@ -55,6 +55,7 @@ macro_rules! __for_each_case {
                 r2_4_an_id_with_other_content_is_a_conflict
                 r2_4_a_job_of_another_queue_is_no_duplicate
                 r2_4_a_repeat_of_a_large_job_is_a_duplicate
+                (Corrupt) r2_4_a_repeat_of_an_unreadable_job_is_a_duplicate
                 r2_4_an_id_of_no_queue_is_not_found
                 r2_4_an_id_survives_its_text_and_its_bytes
                 r6_5_a_move_is_safe_to_repeat

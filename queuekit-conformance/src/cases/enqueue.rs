@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use queuekit_core::{
-    Backend, EnqueueOutcome, JobDraft, JobId, Metadata, NewJob, Priority, QueueName, Timestamp,
+    Backend, EnqueueOutcome, JobDraft, JobId, Metadata, NewJob, Priority, QueueName, State,
+    Timestamp,
 };
 
 use crate::World;
@@ -275,6 +276,22 @@ pub async fn r2_4_a_repeat_of_a_large_job_is_a_duplicate(world: &dyn World) {
     let conflict = EnqueueOutcome::Conflict { existing: id };
     let other = format!("{}y", &large[1..]);
     assert_eq!(world.try_enqueue(carrying(other).id(id)).await, conflict);
+}
+
+/// R2.4: a job that cannot be served any more is still compared, by what can be read of it.
+/// Guard: the comparison needs the kind and the payload, and not the whole record.
+pub async fn r2_4_a_repeat_of_an_unreadable_job_is_a_duplicate(world: &dyn World) {
+    let id = world.enqueue(carrying("one")).await;
+    assert!(world.corrupt(id).await, "the harness states `can_corrupt`, but corrupt failed");
+    let again = |payload| build(carrying(payload).id(id)).repeated();
+    for _ in ["pending", "dead"] {
+        let outcomes = world.backend().enqueue(&[again("one")]).await.expect("enqueue");
+        assert_eq!(outcomes, [EnqueueOutcome::Duplicate { existing: id }]);
+        let outcomes = world.backend().enqueue(&[again("two")]).await.expect("enqueue");
+        assert_eq!(outcomes, [EnqueueOutcome::Conflict { existing: id }]);
+        world.assert_nothing_to_lease().await;
+    }
+    assert_eq!(world.state(id).await, State::Dead);
 }
 
 /// R2.4: calls with an id that belongs to no queue find nothing.

@@ -76,9 +76,10 @@ local function kind_after(record, keys_to)
     return to and sub(record, keys_to + 1, to - 1)
 end
 
--- The kind, payload and time of a stored job; nothing if it cannot be read.
+-- The kind, payload and time of a stored job, even of one that cannot be served; nothing if the
+-- lengths of its parts are lost.
 local function content_of(data)
-    if not Job.is_readable(data) then
+    if not Job.has_form(data) then
         return {}
     end
     local keys_to = DATA.head.to + hex(data, DATA.key) + hex(data, DATA.unique)

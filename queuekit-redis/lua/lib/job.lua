@@ -103,6 +103,6 @@ local function save(job)
 end
 
 return {
-    is_readable = is_readable, key_of = key_of, is_state = is_state, job_of = job_of, load = load,
-    save = save,
+    has_form = has_form, is_readable = is_readable, key_of = key_of, is_state = is_state,
+    job_of = job_of, load = load, save = save,
 }
