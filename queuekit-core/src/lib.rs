@@ -39,6 +39,7 @@ pub mod queue;
 pub mod retry;
 mod rfc3339;
 pub mod schedule;
+mod span;
 mod store_limits;
 mod url;
 mod uuid_like;
@@ -73,6 +74,8 @@ pub use names::{
 pub use queue::{Queue, QueuePatch, QueueSettings};
 pub use retry::RetryPolicy;
 pub use schedule::{CatchUp, Overlap, Schedule, ScheduleDraft, Scheduler};
+#[doc(hidden)]
+pub use span::span;
 pub use store_limits::Limits;
 #[doc(hidden)]
 pub use url::percent_decoded;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::job::{Job, JobId, State, Status};
 use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
+use crate::span::span;
 
 /// Why a job is not running at this moment (contract R6.9), in a sentence with `to_string()`.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,9 +98,10 @@ impl fmt::Display for Why {
             Self::Blocked { key, behind: None } => {
                 write!(f, "partition key {key} has all the leases it may have")
             }
-            Self::Scheduled { in_ } => write!(f, "scheduled, due in {in_:.1?}"),
+            Self::Scheduled { in_ } => write!(f, "scheduled, due in {}", span(*in_)),
             Self::WaitingForRetry { in_, attempts, max_attempts } => {
-                write!(f, "attempt {attempts} of {max_attempts} failed; retry in {in_:.1?}")
+                let left = span(*in_);
+                write!(f, "attempt {attempts} of {max_attempts} failed; retry in {left}")
             }
             Self::NoLiveWorker { queue, kind } => {
                 write!(f, "no live worker serves queue {queue} and kind {kind}")
@@ -108,14 +110,35 @@ impl fmt::Display for Why {
             Self::Ready { jobs_before: Some(n) } => write!(f, "ready, behind {n} jobs"),
             Self::Ready { jobs_before: None } => f.write_str("ready, waits for its turn"),
             Self::Running { worker, lease_expires_in } => {
-                write!(f, "running on {worker}, whose lease holds {lease_expires_in:.1?} more")
+                let left = span(*lease_expires_in);
+                write!(f, "running on {worker}, whose lease holds {left} more")
             }
             Self::Expired { worker, ago } => {
-                write!(f, "its lease, held by {worker}, ran out {ago:.1?} ago; the next reserve ")?;
+                let ago = span(*ago);
+                write!(f, "its lease, held by {worker}, ran out {ago} ago; the next reserve ")?;
                 f.write_str("of its queue takes it back")
             }
             Self::Ended { state, reason: Some(reason) } => write!(f, "ended {state}: {reason}"),
             Self::Ended { state, reason: None } => write!(f, "ended {state}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_has_its_durations_in_units_that_people_use() {
+        let long = Duration::from_millis(3_490_800);
+        let worker = WorkerId::new("w").unwrap();
+        for (why, told) in [
+            (Why::Scheduled { in_: long }, "due in 58m 10s"),
+            (Why::WaitingForRetry { in_: long, attempts: 1, max_attempts: 3 }, "retry in 58m 10s"),
+            (Why::Running { worker: worker.clone(), lease_expires_in: long }, "58m 10s more"),
+            (Why::Expired { worker, ago: long }, "ran out 58m 10s ago"),
+        ] {
+            assert!(why.to_string().contains(told), "{why}");
         }
     }
 }

@@ -4,14 +4,10 @@ use std::time::Duration;
 
 use queuekit::Timestamp;
 use queuekit::store::capability::Durability;
+pub(crate) use queuekit::store::span;
 use queuekit::store::{Clock, SystemClock};
 
 use crate::wire::Time;
-
-const SECOND_MS: u64 = 1000;
-const MINUTE_MS: u64 = 60 * SECOND_MS;
-const HOUR_MS: u64 = 60 * MINUTE_MS;
-const DAY_MS: u64 = 24 * HOUR_MS;
 
 /// Time relative to now: `3m ago`, or `in 3m`.
 pub(crate) fn ago(at: Time) -> String {
@@ -23,25 +19,6 @@ pub(crate) fn relative(at: Time, now: Timestamp) -> String {
     let ms = now.as_millis() - at.0.as_millis();
     let span = span(Duration::from_millis(ms.unsigned_abs()));
     if ms < 0 { format!("in {span}") } else { format!("{span} ago") }
-}
-
-/// A duration in its largest units: `1h 20m`, `3.2s`, `12ms`.
-pub(crate) fn span(duration: Duration) -> String {
-    let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    let two = |large: u64, unit: char, small: u64, small_unit: char| match ms % large / small {
-        0 => format!("{}{unit}", ms / large),
-        rest => format!("{}{unit} {rest}{small_unit}", ms / large),
-    };
-    match ms {
-        0..SECOND_MS => format!("{ms}ms"),
-        SECOND_MS..MINUTE_MS => match ms % SECOND_MS / 100 {
-            0 => format!("{}s", ms / SECOND_MS),
-            tenths => format!("{}.{tenths}s", ms / SECOND_MS),
-        },
-        MINUTE_MS..HOUR_MS => two(MINUTE_MS, 'm', SECOND_MS, 's'),
-        HOUR_MS..DAY_MS => two(HOUR_MS, 'h', MINUTE_MS, 'm'),
-        _ => two(DAY_MS, 'd', HOUR_MS, 'h'),
-    }
 }
 
 /// What a successful call survives, in words.
@@ -104,22 +81,6 @@ fn steers(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_duration_has_its_two_largest_units() {
-        for (ms, shown) in [
-            (0, "0ms"),
-            (999, "999ms"),
-            (1000, "1s"),
-            (3250, "3.2s"),
-            (60_000, "1m"),
-            (61_000, "1m 1s"),
-            (4_800_000, "1h 20m"),
-            (90_000_000, "1d 1h"),
-        ] {
-            assert_eq!(span(Duration::from_millis(ms)), shown);
-        }
-    }
 
     #[test]
     fn no_store_of_a_server_is_said_to_end_with_its_client() {

@@ -1,8 +1,10 @@
 //! A point in time, and a length of time.
 
 use std::fmt;
+use std::time::Duration;
 
 use askama::Template;
+use queuekit::store::span;
 
 use super::parts;
 
@@ -60,23 +62,7 @@ impl Ms {
 
 impl fmt::Display for Ms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut two = |large: u64, unit: char, small: u64, small_unit: char| {
-            write!(f, "{}{unit}", self.0 / large)?;
-            match self.0 % large / small {
-                0 => Ok(()),
-                rest => write!(f, " {rest}{small_unit}"),
-            }
-        };
-        match self.0 {
-            ms @ 0..SECOND => write!(f, "{ms}ms"),
-            ms @ SECOND..MINUTE => match ms % SECOND / 100 {
-                0 => write!(f, "{}s", ms / SECOND),
-                tenths => write!(f, "{}.{tenths}s", ms / SECOND),
-            },
-            MINUTE..HOUR => two(MINUTE, 'm', SECOND, 's'),
-            HOUR..DAY => two(HOUR, 'h', MINUTE, 'm'),
-            _ => two(DAY, 'd', HOUR, 'h'),
-        }
+        f.write_str(&span(Duration::from_millis(self.0)))
     }
 }
 
