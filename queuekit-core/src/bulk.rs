@@ -7,7 +7,7 @@ use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome};
 use crate::clock::Timestamp;
 use crate::enum_words::words;
 use crate::error::{Error, ErrorKind, Result};
-use crate::job::{Job, JobId};
+use crate::job::{Job, JobId, State, StatusSet};
 
 /// What to do with each job that matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,20 @@ words!(BulkActionName "action" {
     Retry = "retry", Cancel = "cancel", Delete = "delete", DeadLetter = "dead-letter",
     Reschedule = "reschedule",
 });
+
+impl BulkActionName {
+    /// The statuses of jobs that allow the action; others are skipped.
+    pub const fn possible(self) -> StatusSet {
+        let pending = State::Pending.statuses();
+        let can_run_again = State::Dead.statuses().union(State::Cancelled.statuses());
+        match self {
+            Self::Retry => can_run_again,
+            Self::Cancel => pending.union(State::Running.statuses()),
+            Self::Delete => pending.union(can_run_again).union(State::Completed.statuses()),
+            Self::DeadLetter | Self::Reschedule => pending,
+        }
+    }
+}
 
 impl BulkAction {
     /// The word.

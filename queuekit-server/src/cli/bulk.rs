@@ -7,8 +7,7 @@ use anyhow::Result;
 use axum::http::Method;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use queuekit::State;
-use queuekit::jobs::{BulkAction, BulkActionName, StatusSet};
+use queuekit::jobs::{BulkAction, BulkActionName};
 use serde::Serialize;
 
 use super::api::Api;
@@ -94,7 +93,7 @@ impl Bulk {
     /// # Errors
     /// A usage error if the filter names no status in which the action is possible.
     pub(crate) fn keep_possible(&mut self) -> Result<()> {
-        self.filter.keep_statuses(possible(self.action.name()))
+        self.filter.keep_statuses(self.action.name().possible())
     }
 
     /// How many jobs match.
@@ -174,19 +173,6 @@ pub(crate) fn done(action: BulkActionName) -> &'static str {
         BulkActionName::DeadLetter => "dead-lettered",
         BulkActionName::Reschedule => "rescheduled",
     }
-}
-
-/// Statuses in which the action is possible.
-pub(crate) fn possible(action: BulkActionName) -> StatusSet {
-    let states: &[State] = match action {
-        BulkActionName::Retry => &[State::Dead, State::Cancelled],
-        BulkActionName::Cancel => &[State::Running, State::Pending],
-        BulkActionName::Delete => {
-            &[State::Pending, State::Dead, State::Cancelled, State::Completed]
-        }
-        BulkActionName::DeadLetter | BulkActionName::Reschedule => &[State::Pending],
-    };
-    states.iter().fold(StatusSet::NONE, |all, state| all.union(state.statuses()))
 }
 
 /// Asks for confirmation at the terminal; `look` says how to see the jobs first.

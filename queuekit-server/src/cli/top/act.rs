@@ -2,13 +2,13 @@
 
 use axum::http::Method;
 use queuekit::jobs::{BulkAction, BulkActionName};
-use queuekit::{Job, JobId, QueueName};
+use queuekit::{Job, JobId, QueueName, Status};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use serde_json::{Value, json};
 
 use super::orders::Order;
 use super::text::number;
-use crate::cli::bulk::{Bulk, done, possible};
+use crate::cli::bulk::{Bulk, done};
 use crate::wire::{ErrorGroupBody, FilterBody};
 
 /// A purge of more jobs than this needs their number typed.
@@ -104,8 +104,8 @@ impl Act {
     /// Why the job does not allow it.
     pub(super) fn on_job(verb: Verb, job: &Job) -> Result<Confirm, String> {
         let name = verb.name();
-        if !possible(name).contains(job.status) {
-            let allowed: Vec<&str> = possible(name).iter().map(|status| status.as_str()).collect();
+        if !name.possible().contains(job.status) {
+            let allowed: Vec<&str> = name.possible().iter().map(Status::as_str).collect();
             return Err(format!(
                 "this job is {}, and only jobs that are {} can be {}",
                 job.status,

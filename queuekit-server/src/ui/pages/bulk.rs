@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::Query;
 use axum::http::StatusCode;
 use axum::response::Response;
-use queuekit::jobs::BulkAction;
+use queuekit::jobs::{BulkAction, BulkActionName as Name};
 use serde::Deserialize;
 
 use super::filter::Filter;
@@ -24,12 +24,14 @@ use crate::wire::BulkBody;
 /// The longest filter and the longest reason, since runs are remembered.
 const TEXT_BYTES: usize = 16 * 1024;
 
-/// Actions on all that match: word, verb, what it does, whether it destroys.
-const ACTIONS: [(&str, &str, &str, bool); 4] = [
-    ("retry", "Retry", "Dead and cancelled jobs run again, with all their attempts.", false),
-    ("cancel", "Cancel", "Running jobs are asked to stop; others do not run any more.", true),
-    ("dead-letter", "Dead-letter", "They stay, and run only if they are retried.", true),
-    ("delete", "Delete", "They are gone for good, with their errors and results.", true),
+/// An action on all that match: its name, its verb, what it does, and whether it destroys.
+type OnAll = (Name, &'static str, &'static str, bool);
+
+const ACTIONS: [OnAll; 4] = [
+    (Name::Retry, "Retry", "Dead and cancelled jobs run again, with all their attempts.", false),
+    (Name::Cancel, "Cancel", "Running jobs are asked to stop; others do not run any more.", true),
+    (Name::DeadLetter, "Dead-letter", "They stay, and run only if they are retried.", true),
+    (Name::Delete, "Delete", "They are gone for good, with their errors and results.", true),
 ];
 
 /// Times over which a retry can be spread.
@@ -49,10 +51,11 @@ pub(super) fn links(viewer: &Viewer, filter: &Filter) -> Vec<BulkLink> {
     if !viewer.caller().has(Scope::Admin) || filter.is_empty() || filter.error.is_some() {
         return Vec::new();
     }
-    let link = |(action, verb, _, is_danger): (&str, &str, &str, bool)| BulkLink {
+    let link = |(action, verb, _, is_danger): OnAll| BulkLink {
         label: format!("{verb} all that match"),
-        url: url(viewer.base(), action, &filter.text),
+        url: url(viewer.base(), action.as_str(), &filter.text),
         is_danger,
+        impossible: filter.allowing(action).err(),
     };
     ACTIONS.map(link).into()
 }
@@ -64,20 +67,27 @@ pub(super) fn url(base: &str, action: &str, words: &str) -> String {
 /// Counts, and asks.
 pub(super) async fn ask(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Response, Failure> {
     viewer.caller().need(Scope::Admin)?;
-    let found = ACTIONS.into_iter().find(|(action, ..)| *action == asked.action);
-    let Some((action, verb, detail, is_danger)) = found else {
+    let Some((name, verb, detail, is_danger)) = named(&asked.action) else {
         return Err(Failure::not_found("this action"));
     };
     let filter = meant(&asked.q)?;
-    let body = body(action, &filter, "", Duration::ZERO);
     let now = viewer.ui.0.board.now().await;
-    let matched = Matched::count(&viewer, &filter, body, &now).await?;
+    let allowing = filter.allowing(name);
+    let matched = match &allowing {
+        Ok(allowing) => {
+            let body = body(name, allowing, "", Duration::ZERO);
+            Matched::count(&viewer, allowing, body, &now).await?
+        }
+        Err(_) => Matched::none(),
+    };
+    let none = matched.is_none().then_some("No job matches that allows it");
+    let action = name.as_str();
     let told = matched.told();
     let spread = |(value, label): (&'static str, &'static str)| {
         let chosen = if asked.over.is_empty() { "0s" } else { asked.over.as_str() };
         (value, label, value == chosen)
     };
-    let spreads = if action == "retry" { SPREADS.map(spread).into() } else { Vec::new() };
+    let spreads = if name == Name::Retry { SPREADS.map(spread).into() } else { Vec::new() };
     let base = viewer.base();
     let page = BulkAsk {
         shell: viewer.shell(Page::Jobs, &format!("{verb} many jobs"), &now),
@@ -91,9 +101,9 @@ pub(super) async fn ask(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Re
         is_danger,
         type_to_confirm: matched.to_type(action).filter(|_| is_danger),
         spreads,
-        wants_reason: action == "dead-letter",
+        wants_reason: name == Name::DeadLetter,
         label: format!("{verb} {told}"),
-        impossible: matched.is_none().then(|| "No job matches that allows it".to_owned()),
+        impossible: allowing.err().or(none),
         url: format!("{base}/ui/bulk"),
         back: jobs_url(base, &filter.text),
         cli: filter.cli(&format!("queuekit job {action}")),
@@ -104,14 +114,13 @@ pub(super) async fn ask(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Re
 /// Begins.
 pub(super) async fn act(viewer: Viewer, form: Form) -> Result<Response, Failure> {
     viewer.caller().need(Scope::Admin)?;
-    let found = ACTIONS.into_iter().find(|(action, ..)| *action == form.get("action"));
-    let Some((action, _, _, is_danger)) = found else {
+    let Some((action, _, _, is_danger)) = named(form.get("action")) else {
         return Err(Failure::not_found("this action"));
     };
-    let filter = meant(form.get("q"))?;
+    let filter = meant(form.get("q"))?.allowing(action).map_err(refused)?;
     let matched = Matched::of(&form);
     let typed = form.get("typed");
-    if let Some(word) = matched.to_type(action).filter(|word| is_danger && word != typed) {
+    if let Some(word) = matched.to_type(action.as_str()).filter(|word| is_danger && word != typed) {
         return Err(refused(&format!("type {word} to confirm, since these are many jobs")));
     }
     let over = match form.get("over") {
@@ -124,17 +133,21 @@ pub(super) async fn act(viewer: Viewer, form: Form) -> Result<Response, Failure>
 
 /// What an action is called: `Retry`.
 pub(super) fn verb(action: &str) -> Option<&'static str> {
-    let found = ACTIONS.into_iter().find(|(word, ..)| *word == action);
-    found.map(|(_, verb, ..)| verb)
+    named(action).map(|(_, verb, ..)| verb)
 }
 
-fn body(action: &str, filter: &Filter, reason: &str, over: Duration) -> BulkBody {
+fn named(word: &str) -> Option<OnAll> {
+    ACTIONS.into_iter().find(|(action, ..)| action.as_str() == word)
+}
+
+fn body(action: Name, filter: &Filter, reason: &str, over: Duration) -> BulkBody {
     let action = match action {
-        "retry" if over.is_zero() => BulkAction::Retry,
-        "retry" => BulkAction::RetryOver(over),
-        "cancel" => BulkAction::Cancel,
-        "delete" => BulkAction::Delete,
-        _ => BulkAction::DeadLetter(reason.to_owned()),
+        Name::Retry if over.is_zero() => BulkAction::Retry,
+        Name::Retry => BulkAction::RetryOver(over),
+        Name::Cancel => BulkAction::Cancel,
+        Name::Delete => BulkAction::Delete,
+        Name::DeadLetter => BulkAction::DeadLetter(reason.to_owned()),
+        Name::Reschedule => BulkAction::Reschedule(over),
     };
     let mut body = BulkBody::new(&action, filter.body.clone());
     body.reason = body.reason.filter(|reason| !reason.is_empty());

@@ -1,8 +1,9 @@
 //! The filter of a list of jobs: the words of the command line, in the address of the page.
 
-use queuekit::jobs::StatusSet;
+use queuekit::jobs::{BulkActionName, StatusSet};
 use queuekit::queues::Totals;
 
+use super::impossible::reason;
 use super::queue_rows::queues_of;
 use super::text::jobs_url;
 use crate::grammar::filter::{terms, written};
@@ -26,6 +27,7 @@ const COMMON: [(&str, &str); 4] = [
 ];
 
 /// A filter, and the words it was read from.
+#[derive(Clone)]
 pub(in crate::ui) struct Filter {
     /// Its words, as they are in the address.
     pub(in crate::ui) text: String,
@@ -120,6 +122,16 @@ impl Filter {
     pub(super) fn counted(&self, viewer: &Viewer, now: &Snapshot) -> Option<Count> {
         let statuses = self.body.clone().filter(None, None).ok()?.statuses;
         self.count(viewer, now, statuses)
+    }
+
+    /// The same filter, of the jobs alone that allow the action.
+    ///
+    /// # Errors
+    /// Why none of its jobs allows it.
+    pub(super) fn allowing(&self, action: BulkActionName) -> Result<Self, &'static str> {
+        let mut allowing = self.clone();
+        let kept = allowing.body.keep_statuses(action.possible());
+        kept.map(|()| allowing).map_err(|_| reason(action))
     }
 
     /// How many jobs have ever come into the list, if the totals of queues say so.

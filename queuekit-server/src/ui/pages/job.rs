@@ -2,9 +2,11 @@
 
 use axum::extract::Path;
 use axum::response::Response;
+use queuekit::jobs::BulkActionName;
 use queuekit::{Job, JobId, Status, Timestamp};
 
 use super::filter::Filter;
+use super::impossible::why_impossible;
 use super::job_life::{gantt, ran, timeline, waited};
 use super::queue::why_not_admin;
 use super::text::{jobs_url, query};
@@ -166,27 +168,21 @@ pub(super) fn actions(viewer: &Viewer, job: &Job) -> JobActions {
         action.impossible = lacks.clone().or(why);
         action
     };
-    let unless = |is_possible: bool, why: &str| (!is_possible).then(|| why.to_owned());
-    let has_died = matches!(status, Status::Dead | Status::Cancelled);
     let waits = matches!(status, Status::Scheduled | Status::Failed);
-    let runs = matches!(status, Status::Running | Status::Expired);
-    let has_ended = job.finished_at.is_some();
-    let retry = unless(has_died, "Only a dead or cancelled job can be retried");
-    let now = unless(waits, "Only a job that waits for its time or its retry can run sooner");
-    let cancel = unless(!has_ended, "The job has ended");
-    let kill = unless(!has_ended && !runs, "Only a job that waits can be dead-lettered");
-    let delete = unless(!runs, "A running job cannot be deleted: cancel it first");
+    let why_not_sooner = "Only a job that waits for its time or its retry can run sooner";
+    let now = (!waits).then(|| why_not_sooner.to_owned());
+    let why = |action| why_impossible(action, status.into());
     let items = vec![
-        action("retry", "Retry", retry).tone(Tone::Primary),
+        action("retry", "Retry", why(BulkActionName::Retry)).tone(Tone::Primary),
         action("reschedule", "Run now", now)
             .cli(format!("queuekit job reschedule {id} --delay 0s")),
-        action("cancel", "Cancel", cancel)
+        action("cancel", "Cancel", why(BulkActionName::Cancel))
             .tone(Tone::Danger)
             .confirm("Cancel this job?", "A running job is asked to stop. It is not retried."),
-        action("dead-letter", "Dead-letter", kill)
+        action("dead-letter", "Dead-letter", why(BulkActionName::DeadLetter))
             .tone(Tone::Danger)
             .confirm("Dead-letter this job?", "It stays, and runs only if it is retried."),
-        action("delete", "Delete", delete)
+        action("delete", "Delete", why(BulkActionName::Delete))
             .tone(Tone::Danger)
             .confirm("Delete this job?", "It is gone for good, with its errors and its result."),
     ];

@@ -3,11 +3,13 @@
 use axum::extract::Query;
 use axum::http::StatusCode;
 use axum::response::Response;
-use queuekit::{Job, Status};
+use queuekit::Job;
+use queuekit::jobs::{BulkActionName, StatusSet};
 use serde::{Deserialize, Serialize};
 
 use super::bulk;
 use super::filter::{Filter, READ_FOR_MS};
+use super::impossible::why_impossible;
 use super::text::jobs_url;
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
@@ -158,17 +160,16 @@ fn pager(found: Option<&JobsBody<Job>>, here: &str, is_later: bool) -> Pager {
 /// Actions on the selected jobs; each is impossible if no listed job allows it.
 fn buttons(viewer: &Viewer, jobs: &[Job]) -> Vec<BulkButton> {
     let why_not = super::queue::why_not_admin(viewer);
-    let button = |action, verb, is_danger, allows: fn(&Job) -> bool, none: &str| BulkButton {
-        action,
+    let listed = jobs.iter().fold(StatusSet::NONE, |all, job| all.with(job.status));
+    let button = |action: BulkActionName, verb, is_danger| BulkButton {
+        action: action.as_str(),
         verb,
         is_danger,
-        impossible: why_not.clone().or_else(|| (!jobs.iter().any(allows)).then(|| none.to_owned())),
+        impossible: why_not.clone().or_else(|| why_impossible(action, listed)),
     };
-    let ended = |job: &Job| matches!(job.status, Status::Dead | Status::Cancelled);
-    let open = |job: &Job| job.finished_at.is_none();
     vec![
-        button("retry", "Retry", false, ended, "None of these jobs is dead or cancelled"),
-        button("cancel", "Cancel", true, open, "All of these jobs have ended"),
-        button("delete", "Delete", true, |_| true, "There are no jobs"),
+        button(BulkActionName::Retry, "Retry", false),
+        button(BulkActionName::Cancel, "Cancel", true),
+        button(BulkActionName::Delete, "Delete", true),
     ]
 }

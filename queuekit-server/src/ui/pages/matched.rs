@@ -41,6 +41,11 @@ impl Matched {
         })
     }
 
+    /// No job.
+    pub(super) fn none() -> Self {
+        Self { jobs: Count::default(), or_more: false }
+    }
+
     /// What the form says that was counted.
     pub(super) fn of(form: &Form) -> Self {
         let jobs = Count::exact(form.get("matched").parse().unwrap_or(0));

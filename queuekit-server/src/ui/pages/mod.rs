@@ -13,6 +13,7 @@ pub(super) mod events;
 mod filter;
 pub(super) mod history;
 mod history_read;
+mod impossible;
 mod job;
 mod job_actions;
 mod job_life;

@@ -31,7 +31,7 @@ pub(crate) struct BulkAsk {
     /// The button: `Retry 1,204 jobs`.
     pub(crate) label: String,
     /// Why it cannot begin: nothing matches, or other runs have not ended.
-    pub(crate) impossible: Option<String>,
+    pub(crate) impossible: Option<&'static str>,
     /// Where the form is posted to, and where `Cancel` leads, with the prefix.
     pub(crate) url: String,
     pub(crate) back: String,

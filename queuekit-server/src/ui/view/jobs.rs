@@ -72,6 +72,8 @@ pub(crate) struct BulkLink {
     pub(crate) label: String,
     pub(crate) url: String,
     pub(crate) is_danger: bool,
+    /// Why no job that matches allows it.
+    pub(crate) impossible: Option<&'static str>,
 }
 
 parts!(Newer);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Browser;
 use crate::common::{Server, Store, by, guarded, guarded_with, on_every_store};
 
-fn enqueue(server: &Server, job: &Value) -> String {
+pub fn enqueue(server: &Server, job: &Value) -> String {
     let reply = server.ask("POST", "/v1/jobs").json(job).expect(201);
     reply.value()["id"].as_str().unwrap().to_owned()
 }
@@ -20,7 +20,7 @@ fn dead(server: &Server, queue: &str, error: &str) -> String {
     id
 }
 
-fn status(server: &Server, id: &str) -> String {
+pub fn status(server: &Server, id: &str) -> String {
     let job = server.get(&format!("/v1/jobs/{id}")).send().expect(200).value();
     job["status"].as_str().unwrap().to_owned()
 }

@@ -1,6 +1,7 @@
 //! The dashboard.
 #![allow(unreachable_pub, reason = "it is one module of a test program")]
 
+mod allowed;
 mod assets;
 mod browser;
 mod changes;
