@@ -6,7 +6,7 @@ use queuekit::store::capability::{Durability, Severity};
 
 use crate::production::listed;
 use crate::ui::failure::Failure;
-use crate::ui::view::{Doctor, Finding, Mark, Page, Wanted};
+use crate::ui::view::{Doctor, Finding, Mark, Page, Wanted, Words};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 
@@ -21,16 +21,17 @@ pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
     let (mut facts, mut findings) = (Vec::new(), Vec::new());
     if let Some(inspect) = viewer.app().store().capabilities().inspect {
         if let Err(error) = inspect.check_writes().await {
-            findings.push(finding("error", error.to_string(), "Fix the cause, then look again."));
+            let fix = "Fix the cause, then look again.";
+            findings.push(finding("error", &error.to_string(), fix));
         }
         let survives = match inspect.durability().await? {
             Durability::Nothing => "nothing: jobs are lost when the process ends",
             Durability::ProcessKill => "the end of the store's process, but no power failure",
             Durability::PowerLoss => "a power failure",
         };
-        facts.push(("a stored job survives".to_owned(), survives.to_owned()));
+        facts.push(("a stored job survives".to_owned(), Words::of(survives)));
         for fact in inspect.facts().await? {
-            facts.push((fact.name.to_owned(), fact.value));
+            facts.push((fact.name.to_owned(), Words::of(&fact.value)));
         }
         for found in inspect.findings().await? {
             let shape = match found.severity {
@@ -38,7 +39,7 @@ pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
                 Severity::Warning => "warning",
                 Severity::Error => "error",
             };
-            findings.push(finding(shape, found.message, &found.remedy));
+            findings.push(finding(shape, &found.message, &found.remedy));
         }
     }
     let page = Doctor {
@@ -52,7 +53,6 @@ pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
     viewer.show(&page).await
 }
 
-fn finding(shape: &'static str, message: String, remedy: &str) -> Finding {
-    let mark = Mark::new(shape, shape);
-    Finding { mark, message, remedy: remedy.to_owned(), command: None }
+fn finding(shape: &'static str, message: &str, remedy: &str) -> Finding {
+    Finding::of(Mark::new(shape, shape), message, remedy)
 }
