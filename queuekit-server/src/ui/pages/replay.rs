@@ -20,6 +20,8 @@ use crate::wire::{EventQuery, EventsBody, SubscriptionBody, Time};
 /// Pages of the log that a count reads, and events of each.
 const PAGES: usize = 10;
 const PAGE: usize = 1000;
+/// The most that are counted.
+const MOST: u64 = 10_000;
 
 /// The form, with how many events match if a time was asked for: that of a count.
 pub(super) async fn form(
@@ -100,16 +102,18 @@ fn time(text: &str) -> Result<Option<Time>, Failure> {
 /// How many events match, and whether there are more.
 async fn count(viewer: &Viewer, types: &str, from: Option<Time>) -> Result<(u64, bool), Failure> {
     let r#type = Some(types.to_owned());
-    let mut asked = EventQuery { r#type, from, limit: Some(PAGE), ..EventQuery::default() };
+    let mut asked = EventQuery { r#type, from, ..EventQuery::default() };
     let mut matched = 0;
-    for _ in 0..PAGES {
+    // What follows a full page may be of other types: a search for one more event tells.
+    for limit in [PAGE; PAGES].into_iter().chain([1]) {
+        asked.limit = Some(limit);
         let answer = viewer.find("/v1/events", &asked).await?;
         let page: EventsBody<&RawValue> = answer.read()?;
         matched += page.events.len() as u64;
         asked.cursor = page.cursor;
         if asked.cursor.is_none() {
-            return Ok((matched, false));
+            break;
         }
     }
-    Ok((matched, true))
+    Ok((matched.min(MOST), matched > MOST || asked.cursor.is_some()))
 }

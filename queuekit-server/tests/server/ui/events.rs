@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::Browser;
-use crate::common::{Server, by, guarded, on_every_store};
+use crate::common::{Server, Store, by, guarded, on_every_store};
 
 /// The newest events are on the first page over each store, and its links lead to all others.
 fn the_newest_events_are_shown_first(server: &mut Server) {
@@ -81,6 +81,31 @@ fn a_replay_is_counted_and_then_delivered_once(server: &mut Server) {
     }
     assert_eq!(depth(), 7);
     replay(&[("step", "count"), ("from", "soon")]).expect(422);
+}
+
+/// Guard: the last page of a count is full, and what follows it may be of other types.
+#[test]
+fn a_replay_of_as_many_events_as_are_counted_is_not_said_to_be_of_more() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let subscription = json!({"events": "order.*"});
+    server.ask("PUT", "/v1/subscriptions/books").json(&subscription).expect(201);
+    let emit = |count: usize| {
+        let events = vec![json!({"type": "order.paid"}); count];
+        server.ask("POST", "/v1/events").json(&json!({ "events": events })).expect(201);
+    };
+    let browser = Browser::new(&server);
+    let told = || {
+        let page = browser.get("/ui/consumers/books?replay=").expect(200).text;
+        let (_, rest) = page.split_once("value=\"deliver\">Deliver ").expect("a button");
+        rest.split_once(" events").unwrap().0.to_owned()
+    };
+    for (events, expected) in [(999, "999"), (1, "1,000"), (9000, "10,000"), (1, "10,000+")] {
+        for step in (0..events).step_by(1000) {
+            emit(1000.min(events - step));
+        }
+        server.ask("POST", "/v1/events").json(&json!({"type": "user.left"})).expect(201);
+        assert_eq!(told(), expected);
+    }
 }
 
 on_every_store!(the_newest_events_are_shown_first, a_replay_is_counted_and_then_delivered_once);
