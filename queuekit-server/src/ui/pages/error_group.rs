@@ -12,7 +12,7 @@ use super::filter::Filter;
 use super::job::last_error;
 use super::queue::why_not_admin;
 use super::queue_rows::store_time;
-use super::text::query;
+use super::text::{jobs_url, query};
 use super::{bulk, job_life, jobs};
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
@@ -20,7 +20,7 @@ use crate::ui::redirect::redirect;
 use crate::ui::view::{Action, Count, ErrorGroup, JobRow, Page, Pager, Tone};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
-use crate::wire::ErrorGroupsBody;
+use crate::wire::{ErrorGroupsBody, JobsBody};
 
 /// Dead jobs of a page.
 const ROWS: usize = 50;
@@ -53,20 +53,24 @@ pub(super) async fn show(
     let error = error.map(|(job, text)| job_life::error(job, viewer.base(), text));
     let count = Count::exact(dead.jobs.len() as u64);
     let is_all = dead.cursor.is_none();
+    let none = dead.jobs.is_empty().then(|| none_found(&dead));
     let page = ErrorGroup {
         shell: viewer.shell(Page::Errors, &group.signature, &now),
         dead_now: is_all.then_some(count),
         sample: group.sample.to_string(),
         sample_is_gone: sample.is_none(),
         error,
-        actions: actions(&viewer, &id, &asked.queue, count),
+        actions: actions(&viewer, &id, &asked.queue, none),
         links: links(&viewer, &filter),
         jobs: dead.jobs.iter().map(|job| JobRow::of(job, at)).collect(),
         pager: Pager {
             shown: format!("{}{}", count.jobs(), if is_all { "" } else { ", and more" }),
-            examined: None,
+            examined: (!is_all && dead.jobs.is_empty()).then(|| examined(&dead)),
             newer: None,
-            older: dead.cursor.map(|_| super::text::jobs_url(viewer.base(), &filter.text)),
+            older: dead.cursor.as_ref().map(|cursor| {
+                let all = jobs_url(viewer.base(), &filter.text);
+                if dead.jobs.is_empty() { format!("{all}&cursor={cursor}") } else { all }
+            }),
         },
         cli: format!("queuekit errors show {id} --queue {}", asked.queue),
         row: row(group, viewer.base(), at),
@@ -90,14 +94,25 @@ fn links(viewer: &Viewer, filter: &Filter) -> Vec<(String, String, bool)> {
     ]
 }
 
-fn actions(viewer: &Viewer, id: &GroupId, queue: &str, dead: Count) -> Vec<Action> {
+fn actions(viewer: &Viewer, id: &GroupId, queue: &str, none: Option<String>) -> Vec<Action> {
     let url = format!("{}/ui/errors/{id}/retry-one", viewer.base());
     let label = "Retry one as a test";
     let mut action = Action::new("retry-one", url, &viewer.csrf(), label).field("queue", queue);
-    let none = dead.is_zero().then(|| "None of its jobs is dead now".to_owned());
     action.impossible = why_not_admin(viewer).or(none);
     let cli = format!("queuekit errors retry --one {id} --queue {queue}");
     vec![action.tone(Tone::Primary).cli(cli)]
+}
+
+/// Why there is no dead job to act on. The jobs of its queue are examined for a moment only.
+fn none_found(found: &JobsBody<Job>) -> String {
+    match found.cursor {
+        None => "None of its jobs is dead now".to_owned(),
+        Some(_) => format!("No dead job of it was found in time: {}", examined(found)),
+    }
+}
+
+fn examined(found: &JobsBody<Job>) -> String {
+    format!("examined {}", Count::exact(found.examined.jobs as u64).jobs())
 }
 
 /// Retries one dead job, as a test.
@@ -114,18 +129,10 @@ pub(super) async fn retry_one(
         return Err(Failure::not_found("this error group"));
     };
     let filter = Filter::read(&words(queue, &group.kind, &id));
-    let Some(job) = first(&viewer, &filter).await? else {
-        return Err(Failure::new(StatusCode::CONFLICT, "none of its jobs is dead now"));
+    let found = jobs::page(&viewer, &filter, 1, None).await?;
+    let Some(job) = found.jobs.first() else {
+        return Err(Failure::new(StatusCode::CONFLICT, none_found(&found)));
     };
     viewer.act(Method::POST, &format!("/v1/jobs/{}/retry", job.id)).await?;
     Ok(redirect(&format!("{}/ui/jobs/{}?did=retry", viewer.base(), job.id)))
-}
-
-/// The first job that matches, however many pages it takes to find it.
-async fn first(viewer: &Viewer, filter: &Filter) -> Result<Option<Job>, Failure> {
-    let mut found = jobs::page(viewer, filter, 1, None).await?;
-    while let Some(cursor) = found.cursor.filter(|_| found.jobs.is_empty()) {
-        found = jobs::page(viewer, filter, 1, Some(&cursor)).await?;
-    }
-    Ok(found.jobs.into_iter().next())
 }

@@ -56,6 +56,39 @@ fn jobs_are_found_shown_and_changed(server: &mut Server) {
 
 on_every_store!(jobs_are_found_shown_and_changed);
 
+/// Guard: jobs of another error would be read to the end, for a job that is not there.
+#[test]
+fn s6_a_test_of_an_error_group_looks_for_a_dead_job_for_a_moment_only() {
+    const OTHERS: usize = 30_000;
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let id = dead(&server, "mails", "no route to host");
+    let groups = server.get("/v1/errors?queue=mails").send().expect(200).value();
+    let group = groups["groups"][0]["id"].as_str().unwrap().to_owned();
+    let (page, retry) =
+        (format!("/ui/errors/{group}?queue=mails"), format!("/ui/errors/{group}/retry-one"));
+    let browser = Browser::new(&server);
+    browser.post(&retry, &[("queue", "mails")]).expect(303);
+    assert_eq!(status(&server, &id), "ready");
+    assert!(browser.get(&page).expect(200).text.contains("None of its jobs is dead now"));
+    let none = browser.post(&retry, &[("queue", "mails")]).expect(409).text;
+    assert!(none.contains("None of its jobs is dead now"), "{none}");
+    server.ask("POST", &format!("/v1/jobs/{id}/cancel")).json(&json!({})).expect(200);
+    let others = vec![json!({"kind": "mail", "queue": "mails"}); 1000];
+    for _ in 0..OTHERS / 1000 {
+        server.ask("POST", "/v1/jobs").json(&json!({ "jobs": others })).expect(201);
+    }
+    let mut step =
+        json!({"action": "dead-letter", "filter": {"queue": "mails", "status": "ready"}});
+    step["reason"] = json!("the disk is full");
+    step["limit"] = json!(1000);
+    while server.ask("POST", "/v1/jobs/bulk").json(&step).expect(200).value()["changed"] != 0 {}
+    let told = "No dead job of it was found in time: examined ";
+    let shown = browser.get(&page).expect(200).text;
+    assert!(shown.contains(told) && shown.contains("&#38;cursor="), "{shown}");
+    let none = browser.post(&retry, &[("queue", "mails")]).expect(409).text;
+    assert!(none.contains(told), "{none}");
+}
+
 #[test]
 fn a_filter_is_the_words_of_the_command_line_and_one_that_is_wrong_says_why() {
     let server = Server::start(Store::of("memory").unwrap(), &[]);
