@@ -67,11 +67,6 @@ impl Board {
         self.0.watched.watch(subject)
     }
 
-    /// Has the events read that come after this place of the log.
-    pub(super) fn watch_events(&self, after: u64) -> Watching {
-        self.0.watched.watch_events(after)
-    }
-
     /// A reading of the last seconds.
     pub(in crate::ui) async fn now(&self) -> Arc<Snapshot> {
         self.next(|(at, _)| at.elapsed() < FRESH).await

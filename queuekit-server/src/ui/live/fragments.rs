@@ -51,11 +51,19 @@ pub(super) fn of(viewer: &Viewer, page: &str, now: &Snapshot) -> Vec<Part> {
 }
 
 /// What the page needs besides figures.
-pub(super) fn subject(viewer: &Viewer, page: &str, now: &Snapshot) -> Option<Subject> {
+pub(super) fn subject(
+    viewer: &Viewer,
+    page: &str,
+    now: &Snapshot,
+    since: Option<u64>,
+) -> Option<Subject> {
     let (path, query) = split(page);
     match path {
-        "/ui/errors" => errors::queues(viewer, query, now).map(Subject::Errors),
-        "/ui/events" => events::is_log_live(viewer, query).then_some(Subject::Events),
+        "/ui/errors" => {
+            let queues = errors::queues(viewer, query, now)?;
+            Some(Subject::Errors(queues, errors::read_limit(viewer)))
+        }
+        "/ui/events" => since.filter(|_| events::is_log_live(viewer, query)).map(Subject::Events),
         _ => path.strip_prefix("/ui/jobs/")?.parse().ok().map(Subject::Job),
     }
 }
@@ -73,14 +81,14 @@ pub(super) fn of_subject(
         return of_job(viewer, &job);
     }
     if let Some(groups) = watching.errors() {
-        let rows = errors::rows(viewer, &groups, now);
+        let Some(rows) = errors::rows(viewer, &groups, now) else { return Vec::new() };
         let (rows, new) = list.groups.keep(rows, |row| row.url.clone());
         let newer = errors::newer(viewer, query, new);
         let table = errors::table(query, rows);
         return vec![("error-table", html(&table)), ("newer", html(&newer))];
     }
-    if let (Some(events), Some(place)) = (watching.events(), list.since) {
-        return vec![("newer", html(&events::newer(viewer, query, &events, place)))];
+    if let (Some(events), Some(since)) = (watching.events(), list.since) {
+        return vec![("newer", html(&events::newer(viewer, query, &events, since)))];
     }
     Vec::new()
 }

@@ -27,7 +27,7 @@ use super::failure::Failure;
 use super::shared::Ui;
 use super::viewer::Viewer;
 use steady::Steady;
-use watched::{Subject, Watching};
+use watched::Watching;
 
 use crate::web::Scope;
 use crate::web::fair_share::SharePermit;
@@ -110,16 +110,12 @@ struct Watch {
 impl Watch {
     /// Has read what the page needs, which may change with the queues that there are.
     fn watch(&mut self, now: &Snapshot) {
-        let subject = fragments::subject(&self.viewer, &self.page, now);
+        let subject = fragments::subject(&self.viewer, &self.page, now, self.list.since);
         if self.watching.as_ref().map(|watching| &watching.subject) == subject.as_ref() {
             return;
         }
         let board = &self.viewer.ui.0.board;
-        self.watching = match (subject, self.list.since) {
-            (Some(Subject::Events), None) | (None, _) => None,
-            (Some(Subject::Events), Some(place)) => Some(board.watch_events(place)),
-            (Some(subject), _) => Some(board.watch(subject)),
-        };
+        self.watching = subject.map(|subject| board.watch(subject));
     }
 
     /// The parts that have changed; `None` when the server stops, or the session is over.

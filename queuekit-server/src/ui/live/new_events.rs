@@ -1,7 +1,5 @@
 //! The events that came while a page of events was open.
 
-use std::collections::VecDeque;
-
 use queuekit::events::EventFilter;
 use queuekit::jobs::PageSize;
 use queuekit::store::Kind;
@@ -12,21 +10,15 @@ use crate::api::App;
 const READ: usize = 100;
 const KEPT: usize = 1000;
 
-/// The types of new events, by the reading that brought them.
+/// The events after the place up to which a page showed the log.
 #[derive(Clone, Debug, Default)]
 pub(in crate::ui) struct NewEvents {
-    readings: VecDeque<Reading>,
+    /// Their types.
+    kinds: Vec<Kind>,
+    /// Whether there were more than were read or remembered.
+    has_more: bool,
     /// The last place of the log that was looked at.
     end: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Reading {
-    /// The place of the log after which they are.
-    after: u64,
-    kinds: Vec<Kind>,
-    /// Whether there were more than were read.
-    has_more: bool,
 }
 
 /// How many events are new.
@@ -40,7 +32,7 @@ pub(in crate::ui) struct HowMany {
 impl NewEvents {
     /// None yet, after this place of the log.
     pub(super) fn after(place: u64) -> Self {
-        Self { readings: VecDeque::new(), end: place }
+        Self { end: place, ..Self::default() }
     }
 
     /// Reads what came since. One call of the store.
@@ -57,27 +49,16 @@ impl NewEvents {
         };
         let page = outbox.list_events(&filter).await?;
         let mut next = Self { end: page.end, ..self.clone() };
-        let kinds: Vec<Kind> = page.events.into_iter().map(|event| event.kind).collect();
-        let has_more = page.cursor.is_some();
-        if has_more || !kinds.is_empty() {
-            next.readings.push_back(Reading { after: self.end, kinds, has_more });
-        }
-        while next.readings.iter().map(|reading| reading.kinds.len()).sum::<usize>() > KEPT {
-            next.readings.pop_front();
-            if let Some(oldest) = next.readings.front_mut() {
-                oldest.has_more = true;
-            }
-        }
+        next.kinds.extend(page.events.into_iter().map(|event| event.kind));
+        next.has_more |= page.cursor.is_some() || next.kinds.len() > KEPT;
+        next.kinds.truncate(KEPT);
         Ok(next)
     }
 
-    /// How many of these types are new to a page that showed the log up to a place.
-    pub(in crate::ui) fn since(&self, place: u64, is_wanted: impl Fn(&Kind) -> bool) -> HowMany {
-        let new = self.readings.iter().filter(|reading| reading.after >= place);
-        new.fold(HowMany::default(), |sum, reading| {
-            let wanted = reading.kinds.iter().filter(|kind| is_wanted(kind)).count();
-            HowMany { count: sum.count + wanted as u64, and_more: sum.and_more || reading.has_more }
-        })
+    /// How many of them are of these types.
+    pub(in crate::ui) fn count(&self, is_wanted: impl Fn(&Kind) -> bool) -> HowMany {
+        let wanted = self.kinds.iter().filter(|kind| is_wanted(kind)).count();
+        HowMany { count: wanted as u64, and_more: self.has_more }
     }
 }
 
@@ -100,15 +81,15 @@ mod tests {
         };
         let paid = |kind: &Kind| kind.as_str() == "paid";
         emit("paid", 2).await;
-        let shown = NewEvents::after(0).read_next(&app).await.unwrap();
-        assert_eq!(shown.since(0, paid), HowMany { count: 2, and_more: false });
-        let place = shown.end;
+        let first = NewEvents::after(0).read_next(&app).await.unwrap();
+        assert_eq!(first.count(paid), HowMany { count: 2, and_more: false });
+        let shown = NewEvents::after(first.end);
         emit("sent", 1).await;
         emit("paid", 3).await;
         let next = shown.read_next(&app).await.unwrap().read_next(&app).await.unwrap();
-        assert_eq!(next.since(place, paid), HowMany { count: 3, and_more: false });
-        assert_eq!(next.since(place, |_| true).count, 4);
-        assert_eq!(next.since(next.end, paid), HowMany::default());
+        assert_eq!(next.count(paid), HowMany { count: 3, and_more: false });
+        assert_eq!(next.count(|_| true).count, 4);
+        assert_eq!(NewEvents::after(next.end).count(paid), HowMany::default());
     }
 
     /// Guard: a log that grows faster than it is read is not followed event by event.
@@ -121,11 +102,11 @@ mod tests {
             let drafts = (0..500).map(|_| EventDraft::new("paid", "1"));
             client.emit_all(drafts).await.unwrap().ids().unwrap();
             events = events.read_next(&app).await.unwrap();
-            let kept: usize = events.readings.iter().map(|reading| reading.kinds.len()).sum();
-            assert!(kept <= KEPT);
+            assert!(events.kinds.len() <= KEPT);
         }
-        let told = events.since(0, |_| true);
+        let told = events.count(|_| true);
         assert!(told.and_more && told.count <= KEPT as u64, "{told:?}");
-        assert!(!events.read_next(&app).await.unwrap().since(events.end, |_| true).and_more);
+        let next = NewEvents::after(events.end).read_next(&app).await.unwrap();
+        assert!(!next.count(|_| true).and_more, "each reading goes to the end of the log");
     }
 }

@@ -17,10 +17,11 @@ use crate::api::{App, Figures};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::ui) enum Subject {
     Job(JobId),
-    /// The latest error groups of these queues.
-    Errors(Vec<QueueName>),
-    /// The events of the log.
-    Events,
+    /// The latest error groups of these queues, at most this number.
+    Errors(Vec<QueueName>, usize),
+    /// The events after this place of the log. Each page has its own place, so that one with a
+    /// wrong place is wrong for itself alone.
+    Events(u64),
 }
 
 /// The subjects of all pages that are open.
@@ -57,17 +58,6 @@ impl Watched {
         Watching { subject, watched: Arc::clone(self) }
     }
 
-    /// Has the log of events read after this place.
-    pub(super) fn watch_events(self: &Arc<Self>, after: u64) -> Watching {
-        let watching = self.watch(Subject::Events);
-        self.update(&Subject::Events, |latest| {
-            if matches!(latest, Latest::Nothing) {
-                *latest = Latest::Events(Arc::new(NewEvents::after(after)));
-            }
-        });
-        watching
-    }
-
     /// Reads the subject that was not read for the longest time, with one call of the store. False
     /// if there is none to read.
     ///
@@ -83,17 +73,22 @@ impl Watched {
                 };
                 Latest::Job(Arc::new(WatchedJob::after(before, *id, app, figures).await?))
             }
-            (Subject::Errors(queues), _) => {
+            (Subject::Errors(queues, limit), _) => {
                 let Some(errors) = app.store().capabilities().errors else { return Ok(false) };
-                let groups = errors.list_error_groups(queues, PageSize::default()).await?;
+                let groups = errors.list_error_groups(queues, PageSize::new(*limit)?).await?;
                 Latest::Errors(groups.into())
             }
-            (Subject::Events, Latest::Events(before)) => {
+            (Subject::Events(_), Latest::Events(before)) => {
                 Latest::Events(Arc::new(before.read_next(app).await?))
             }
-            (Subject::Events, _) => return Ok(false),
+            (Subject::Events(after), _) => {
+                Latest::Events(Arc::new(NewEvents::after(*after).read_next(app).await?))
+            }
         };
-        self.update(&subject, |latest| *latest = read);
+        // Perhaps nobody has the page open any more.
+        if let Some(entry) = self.lock().get_mut(&subject) {
+            entry.latest = read;
+        }
         Ok(true)
     }
 
@@ -102,13 +97,6 @@ impl Watched {
         let (subject, entry) = subjects.iter_mut().min_by_key(|(_, entry)| entry.read)?;
         entry.read = Some(Instant::now());
         Some((subject.clone(), entry.latest.clone()))
-    }
-
-    /// Changes what was read, unless nobody has the page open any more.
-    fn update(&self, subject: &Subject, change: impl FnOnce(&mut Latest)) {
-        if let Some(entry) = self.lock().get_mut(subject) {
-            change(&mut entry.latest);
-        }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Subject, Entry>> {

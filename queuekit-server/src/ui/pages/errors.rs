@@ -7,6 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::error_groups::ErrorGroup;
 use queuekit::history::Resolution;
+use queuekit::store::limits::PAGE_JOBS;
 use queuekit::{QueueName, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -84,10 +85,6 @@ pub(in crate::ui) fn queues(
     now: &Snapshot,
 ) -> Option<Vec<QueueName>> {
     let asked: Asked = serde_urlencoded::from_str(query).ok()?;
-    // Of all groups, the latest may be of other kinds.
-    if viewer.caller().is_bound_to_kinds() {
-        return None;
-    }
     let is_listed = |name: &str| asked.queue.is_empty() || asked.queue == name;
     let seen = queues_of(viewer, now).filter(|queue| is_listed(queue.name.as_str()));
     let names: Vec<QueueName> =
@@ -95,11 +92,27 @@ pub(in crate::ui) fn queues(
     (1..=MERGED_QUEUES).contains(&names.len()).then_some(names)
 }
 
-/// The rows of these groups.
-pub(in crate::ui) fn rows(viewer: &Viewer, groups: &[ErrorGroup], now: &Snapshot) -> Vec<GroupRow> {
+/// How many groups of these queues are read for a page. Of all groups, the latest may be of other
+/// kinds than those of the viewer.
+pub(in crate::ui) fn read_limit(viewer: &Viewer) -> usize {
+    if viewer.caller().is_bound_to_kinds() { PAGE_JOBS } else { ROWS }
+}
+
+/// The rows of those groups that the viewer may see; none if others may be missing.
+pub(in crate::ui) fn rows(
+    viewer: &Viewer,
+    groups: &[ErrorGroup],
+    now: &Snapshot,
+) -> Option<Vec<GroupRow>> {
+    let is_seen = |group: &&ErrorGroup| viewer.caller().sees_kind(group.key.kind.as_str());
+    let seen: Vec<&ErrorGroup> = groups.iter().filter(is_seen).take(ROWS).collect();
+    if seen.len() < ROWS && groups.len() >= PAGE_JOBS {
+        return None;
+    }
     // A time at which nothing changes between two minutes, so that nothing is sent.
     let at = Resolution::Minute.start_of(store_time(viewer, now));
-    groups.iter().map(|group| row(ErrorGroupBody::of(group), viewer.base(), at)).collect()
+    let row = |group| row(ErrorGroupBody::of(group), viewer.base(), at);
+    Some(seen.into_iter().map(row).collect())
 }
 
 pub(in crate::ui) fn table(query: &str, rows: Vec<GroupRow>) -> ErrorTable {

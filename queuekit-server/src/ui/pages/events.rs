@@ -88,7 +88,7 @@ pub(in crate::ui) fn is_log_live(viewer: &Viewer, query: &str) -> bool {
 pub(in crate::ui) fn newer(viewer: &Viewer, query: &str, events: &NewEvents, since: u64) -> Newer {
     let asked: Asked = serde_urlencoded::from_str(query).unwrap_or_default();
     let pattern = pattern(&asked.types);
-    let told = events.since(since, |kind| {
+    let told = events.count(|kind| {
         viewer.caller().sees_kind(kind.as_str())
             && pattern.as_ref().is_none_or(|pattern| pattern.matches(kind))
     });

@@ -169,6 +169,52 @@ fn errors_and_events_are_followed(server: &mut Server) {
     assert!(more.contains(lag) || read_until(&mut events, lag).contains(lag));
 }
 
+/// Guard: the errors page of a key for some kinds would show what others fail with, or nothing new.
+#[test]
+fn s11_errors_are_followed_by_a_key_for_some_kinds_which_sees_no_others() {
+    let server = guarded();
+    let fail = |kind: &str, error: &str| {
+        let job = json!({"kind": kind, "queue": "q"});
+        let job = by(&server, "admin", "POST", "/v1/jobs").json(&job).expect(201).value();
+        let path = format!("/v1/jobs/{}/dead-letter", job["id"].as_str().unwrap());
+        by(&server, "admin", "POST", &path).json(&json!({ "reason": error })).expect(200);
+    };
+    fail("mail.welcome", "the disk is full");
+    let browser = Browser::of(&server, "mailer");
+    let (_, mut errors) = open(&server, &browser, "/ui/errors?queue=q");
+    let mut all = read_until(&mut errors, "the disk is full");
+    fail("report", "hunter2");
+    fail("mail.welcome", "the disk is full");
+    all += &read_until(&mut errors, "<td data-l=\"deaths\" class=\"n c-dead\">2</td>");
+    fail("report", "hunter3");
+    fail("mail.welcome", "no route to host");
+    all += &read_until(&mut errors, "1 newer, show");
+    assert!(!all.contains("hunter"), "{all}");
+}
+
+/// Guard: places of the log are from addresses, and anybody may write any number there.
+#[test]
+fn a_page_of_events_with_a_wrong_place_leaves_the_count_of_others_right() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let emit = || {
+        server.ask("POST", "/v1/events").json(&json!({"type": "order.paid"})).expect(201);
+    };
+    (0..3).for_each(|_| emit());
+    let browser = Browser::new(&server);
+    for wrong in [0, 1, 999_999_999_999, u64::MAX] {
+        let page = browser.get("/ui/events").expect(200).text;
+        let (_, since) = page.split_once("data-since=\"").expect("the end of the log");
+        let since = since.split('"').next().unwrap();
+        emit();
+        let (_, mut first) = open(&server, &browser, &format!("/ui/events&since={wrong}"));
+        read_until(&mut first, "event: consumer-table");
+        let (_, mut own) = open(&server, &browser, &format!("/ui/events&since={since}"));
+        read_until(&mut own, "1 newer, show");
+        emit();
+        read_until(&mut own, "2 newer, show");
+    }
+}
+
 #[test]
 fn s11_the_streams_of_errors_and_events_show_nothing_to_a_key_that_is_not_for_them() {
     let server = guarded();
