@@ -45,6 +45,11 @@ pub struct Switches {
     pub silent: AtomicBool,
     /// Settling and reserving are separate calls.
     pub no_exchange: AtomicBool,
+    /// Two exchanges may be under way at once. Those of 16 outcomes or more wait until this is
+    /// false again.
+    pub two_wait: AtomicBool,
+    /// Exchanges that have begun to wait.
+    pub waited: AtomicU64,
     /// A beat takes effect this number of milliseconds late, even if its caller no longer waits.
     pub beats_late_ms: AtomicU64,
     /// This number of beats take effect, and their replies are lost.
@@ -86,6 +91,13 @@ impl Switches {
             return Err(Error::invalid("result", "what this store takes", "poison"));
         }
         Ok(())
+    }
+
+    async fn wait(&self) {
+        self.waited.fetch_add(1, Ordering::SeqCst);
+        while self.two_wait.load(Ordering::SeqCst) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     fn after_settling(&self) -> Result<()> {
@@ -181,6 +193,9 @@ impl Layer for Flaky {
         capabilities.wakeups = capabilities.wakeups.filter(|_| !silent);
         let fused = !self.switches.no_exchange.load(Ordering::SeqCst);
         capabilities.exchange = capabilities.exchange.filter(|_| fused);
+        if self.switches.two_wait.load(Ordering::SeqCst) {
+            capabilities.calls_at_once = 2;
+        }
         capabilities
     }
 
@@ -234,6 +249,9 @@ impl Layer for Flaky {
 
     async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
         self.switches.before_settling(settlement.acks.len())?;
+        if settlement.acks.len() >= 16 {
+            self.switches.wait().await;
+        }
         let exchange = self.inner.capabilities().exchange.expect("the inner store has Exchange");
         let exchanged = exchange.exchange(settlement, request).await?;
         self.switches.reserves.fetch_add(1, Ordering::SeqCst);

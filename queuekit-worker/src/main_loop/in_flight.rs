@@ -11,9 +11,6 @@ use queuekit_core::{Error, ErrorKind, Reserve, Result};
 use super::settle::Batch;
 use crate::state::shared::Shared;
 
-/// Outcomes that are worth a call of their own beside others.
-pub(crate) const WORTH_A_CALL: usize = 200;
-
 /// An exchange that was answered.
 pub(crate) struct Answered {
     pub(crate) batch: Batch,
@@ -48,7 +45,12 @@ impl InFlight {
         let capabilities = self.shared.backend().capabilities();
         let most = capabilities.calls_at_once;
         let room = most > 1 && self.under_way.len() < most;
-        room && capabilities.exchange.is_some() && batch.len() >= WORTH_A_CALL
+        room && capabilities.exchange.is_some() && self.is_worth_a_call(batch.len())
+    }
+
+    /// Whether this number of outcomes is worth a call of its own beside others.
+    pub(crate) fn is_worth_a_call(&self, outcomes: usize) -> bool {
+        outcomes >= worth_a_call(self.shared.ordered.slots())
     }
 
     /// Begins an exchange whose answer is taken when it is there.
@@ -77,5 +79,23 @@ impl InFlight {
     /// One that is answered already.
     pub(crate) fn take(&mut self) -> Option<Answered> {
         self.next().now_or_never().flatten()
+    }
+}
+
+/// How many outcomes are worth a call of their own beside others: a quarter of the slots, so that
+/// handlers have work while the store works, too; at least 16, because a call has a cost of its
+/// own, and at most 200, beyond which a job in a larger call costs no less.
+fn worth_a_call(slots: usize) -> usize {
+    (slots / 4).clamp(16, 200)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::worth_a_call;
+
+    #[test]
+    fn r13_4_a_quarter_of_the_slots_is_worth_a_call() {
+        let found = [1, 67, 68, 100, 400, 803, 10_000].map(worth_a_call);
+        assert_eq!(found, [16, 16, 17, 25, 100, 200, 200]);
     }
 }

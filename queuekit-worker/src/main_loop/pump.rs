@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::fetch::Fetcher;
-use super::in_flight::{Answered, InFlight, WORTH_A_CALL};
+use super::in_flight::{Answered, InFlight};
 use super::kind_limits::KindLimits;
 use super::serving::Serving;
 use super::settle::{Batch, Settler, is_outage};
@@ -151,7 +151,8 @@ impl Pump {
             while let Some(answered) = self.in_flight.take() {
                 self.exchanged(answered).await;
             }
-            if !self.in_flight.is_empty() && self.settler.unanswered() < WORTH_A_CALL {
+            let outcomes = self.settler.unanswered();
+            if !self.in_flight.is_empty() && !self.in_flight.is_worth_a_call(outcomes) {
                 // These few outcomes wait and go out with those of the calls under way.
                 return;
             }

@@ -41,6 +41,61 @@ pub(in crate::worker) async fn r13_4_a_worker_reserves_only_what_it_has_slots_fo
     worker.drain(Duration::from_secs(5)).await;
 }
 
+/// R13.4: a worker of a remote store reserves beside a call under way, and still no more than it
+/// has slots for.
+/// Guard: what calls under way ask for is not free, and a quarter of the slots is worth a call.
+pub(in crate::worker) async fn r13_4_two_calls_at_once_ask_for_no_more_than_it_has_slots_for(
+    live: Live,
+) {
+    const SLOTS: usize = 64;
+    live.enqueue_many(1000).await;
+    let (started, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let most = Arc::new(AtomicUsize::new(0));
+    let gate = Arc::new(Semaphore::new(0));
+    let running = |started: &AtomicUsize, ended: &AtomicUsize| {
+        let ended = ended.load(Ordering::SeqCst);
+        started.load(Ordering::SeqCst).saturating_sub(ended)
+    };
+    let (starts, ends) = (Arc::clone(&started), Arc::clone(&ended));
+    let (watched, closed) = (Arc::clone(&most), Arc::clone(&gate));
+    let handler = move |_: Task, _: Ctx| {
+        let (started, ended) = (Arc::clone(&starts), Arc::clone(&ends));
+        let (most, gate) = (Arc::clone(&watched), Arc::clone(&closed));
+        async move {
+            started.fetch_add(1, Ordering::SeqCst);
+            most.fetch_max(running(&started, &ended), Ordering::SeqCst);
+            gate.acquire().await?.forget();
+            ended.fetch_add(1, Ordering::SeqCst);
+            JobResult::Ok(())
+        }
+    };
+    live.switches.two_wait.store(true, Ordering::SeqCst);
+    let worker = live.worker().concurrency(SLOTS).lease_ttl_for_tests(LONG_TTL).handle(handler);
+    let worker = worker.start().await.expect("start");
+    let is_full = || running(&started, &ended) >= SLOTS;
+    let waited = |calls| live.switches.waited.load(Ordering::SeqCst) >= calls;
+    let end = async |jobs| {
+        let before = ended.load(Ordering::SeqCst);
+        gate.add_permits(jobs);
+        until(|| ended.load(Ordering::SeqCst) == before + jobs).await;
+    };
+    // The worker may collect few ends at a time, and settles those in calls that do not wait.
+    while !waited(1) {
+        until(|| is_full() || waited(1)).await;
+        end(SLOTS / 2).await;
+        until(|| is_full() || waited(1)).await;
+    }
+    end(running(&started, &ended)).await;
+    until(|| waited(2)).await;
+    live.switches.two_wait.store(false, Ordering::SeqCst);
+    until(is_full).await;
+    gate.add_permits(1000);
+    until(|| worker.snapshot().counters.completed == 1000).await;
+    worker.drain(Duration::from_secs(5)).await;
+    let most = most.load(Ordering::SeqCst);
+    assert!(most <= SLOTS, "{most} jobs ran at once in {SLOTS} slots");
+}
+
 /// R13.4: a queue with its own limit keeps to it, and other queues use the rest.
 /// Guard: the count of running jobs per queue.
 pub(in crate::worker) async fn r13_4_a_queue_keeps_to_its_own_concurrency(live: Live) {
