@@ -19,6 +19,18 @@ impl Database {
         Self::copy_of(server, None, copying).await
     }
 
+    /// Waits until nobody is connected to it any more.
+    ///
+    /// # Panics
+    /// If the server does not answer.
+    pub async fn unconnected(self) -> Self {
+        let (server, name) = (self.server.clone(), self.name.clone());
+        let waited =
+            background::run(async move { admin::wait_until_unconnected(&server, &name).await });
+        waited.await.expect("the server tells who is connected");
+        self
+    }
+
     /// Another database with all that is in this one, to which nobody may be connected meanwhile.
     ///
     /// # Panics

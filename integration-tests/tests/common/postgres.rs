@@ -57,27 +57,37 @@ async fn template() -> &'static Database {
     static TEMPLATE: OnceCell<Database> = OnceCell::const_new();
     let make = || async {
         let database = servers::postgres().expect("a server").database().await;
-        let store =
-            PostgresStore::connect(config(&database.url())).await.expect("opening should succeed");
-        store.close().await.expect("the store closes");
-        let client = client(&database.url()).await;
+        open_and_close(&database).await;
         let clock = include_str!("../../sql/postgres_clock.sql");
+        let client = client(&database.url()).await;
         client.batch_execute(&of_schema(clock, SCHEMA)).await.expect("a clock");
         drop(client);
-        // A database with open connections cannot be copied, and nothing reports when they are
-        // closed.
-        let admin = self::client(&servers::postgres().expect("a server").url()).await;
-        let unconnected = include_str!("../../sql/postgres_unconnected.sql");
-        loop {
-            let row = admin.query_one(unconnected, &[&database.name()]).await.expect("it tells");
-            if row.get(0) {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        database
+        database.unconnected().await
     };
     TEMPLATE.get_or_init(make).await
+}
+
+/// A copy of it whose clock stands, and which has the partitions of the days from then on: to make
+/// them takes longer than most cases.
+async fn stopped_template() -> &'static Database {
+    static TEMPLATE: OnceCell<Database> = OnceCell::const_new();
+    let make = || async {
+        let database = template().await.copy().await;
+        let client = client(&database.url()).await;
+        let stop = of_schema(include_str!("../../sql/postgres_clock_stop.sql"), SCHEMA);
+        client.execute(&stop, &[&1_767_225_600_000_i64]).await.expect("the clock stops");
+        let days = of_schema(include_str!("../../sql/postgres_days_drop.sql"), SCHEMA);
+        client.batch_execute(&days).await.expect("the days of the real clock are dropped");
+        drop(client);
+        open_and_close(&database).await;
+        database.unconnected().await
+    };
+    TEMPLATE.get_or_init(make).await
+}
+
+async fn open_and_close(database: &Database) {
+    let store = PostgresStore::connect(config(&database.url())).await.expect("the store opens");
+    store.close().await.expect("the store closes");
 }
 
 /// How to open the store of such a database; servers of tests do not sync.
@@ -111,7 +121,9 @@ pub(crate) struct PostgresWorld {
 impl PostgresWorld {
     /// One whose clock only the suite moves.
     pub(crate) async fn stopped() -> Self {
-        Self::open().await.stop().await
+        let database = stopped_template().await.copy().await;
+        let config = config(&database.url());
+        Self { stands: true, ..Self::at(database, config).await }
     }
 
     /// One whose time passes by itself.
@@ -123,10 +135,10 @@ impl PostgresWorld {
 
     /// One behind a pooler that leads to its server.
     pub(crate) async fn stopped_behind(pooler: &PgBouncer) -> Self {
-        let database = template().await.copy().await;
+        let database = stopped_template().await.copy().await;
         let (url, listen) = (pooler.url(database.name()), database.url());
         let config = config(&format!("{url}?prepared=off&listen={listen}"));
-        Self::at(database, config).await.stop().await
+        Self { stands: true, ..Self::at(database, config).await }
     }
 
     async fn at(database: Database, config: PostgresConfig) -> Self {
@@ -143,13 +155,6 @@ impl PostgresWorld {
             client,
             stands: false,
         }
-    }
-
-    async fn stop(mut self) -> Self {
-        self.stands = true;
-        let stop = include_str!("../../sql/postgres_clock_stop.sql");
-        self.execute(stop, &[&1_767_225_600_000_i64]).await;
-        self
     }
 
     /// Another handle on the store.
