@@ -22,6 +22,8 @@ ROUNDS = 15
 # Between two rounds: longer than the server keeps what one page has read for the next.
 PAUSE_S = 0.1
 PER_QUEUE = 20
+# Queues of one reserve.
+QUEUES = 250
 KINDS = 25
 
 
@@ -115,7 +117,7 @@ def fill(address: str, queues: int, jobs: int) -> None:
     to_end, scheduled = jobs * 2 // PER_QUEUE, jobs * 2 // PER_QUEUE
     names = [queue_name(number) for number in range(queues)]
     in_parallel(enqueue, address, batches(range(to_end), queues))
-    share = queues // CLIENTS
+    share = min(QUEUES, max(1, queues // CLIENTS))
     parts = [names[start : start + share] for start in range(0, queues, share)]
     in_parallel(end, address, [(part, to_end * len(part) // queues) for part in parts])
     in_parallel(enqueue, address, batches(range(scheduled), queues, delay_ms=86_400_000))
