@@ -40,7 +40,12 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
         })
         .collect();
     let pager = Pager {
-        shown: format!("{} entries", rows.len()),
+        shown: match rows.len() {
+            // The list itself says so.
+            0 => String::new(),
+            1 => "1 entry".to_owned(),
+            entries => format!("{entries} entries"),
+        },
         examined: None,
         newer: asked.before.map(|_| format!("{base}/ui/audit")),
         older: found.before.map(|before| format!("{base}/ui/audit?before={before}")),

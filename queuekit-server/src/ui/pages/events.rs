@@ -161,7 +161,7 @@ async fn retention(viewer: &Viewer) -> Result<String, Failure> {
         Err(failure) if failure.is_lack() => return Ok(String::new()),
         Err(failure) => return Err(failure),
     };
-    Ok(format!("{}, and at most {} events", Ms(kept.age_ms), Count::exact(kept.events)))
+    Ok(format!("events for {}, and at most {} of them", Ms(kept.age_ms), Count::exact(kept.events)))
 }
 
 fn row(viewer: &Viewer, event: &Event, now: Timestamp) -> EventRow {

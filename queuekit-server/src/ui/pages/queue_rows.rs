@@ -24,7 +24,7 @@ pub(in crate::ui) fn queues_of<'a>(
 pub(in crate::ui) fn table_of(viewer: &Viewer, now: &Snapshot, queues: &[&Queue]) -> QueueTable {
     let slots = Slots::of(now);
     let rows = queues.iter().map(|queue| row(queue, &slots, now)).collect();
-    QueueTable { base: viewer.base().to_owned(), rows }
+    QueueTable { base: viewer.base().to_owned(), rows, is_search: false }
 }
 
 fn row(queue: &Queue, slots: &Slots, now: &Snapshot) -> QueueRow {

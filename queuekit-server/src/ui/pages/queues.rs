@@ -51,7 +51,12 @@ pub(in crate::ui) async fn show(viewer: Viewer) -> Result<Response, Failure> {
     let orders = ORDERS.map(|(order, name)| (url(order, 0), name, order == current));
     let last = asked.skip + table.rows.len();
     let pager = Pager {
-        shown: format!("{} of {} queues", table.rows.len(), Count::exact(all as u64)),
+        shown: match (table.rows.len(), all) {
+            // The list itself says so.
+            (_, 0) => String::new(),
+            (shown, 1) => format!("{shown} of 1 queue"),
+            (shown, all) => format!("{shown} of {} queues", Count::exact(all as u64)),
+        },
         examined: None,
         newer: (asked.skip > 0).then(|| url(current, asked.skip.saturating_sub(ROWS))),
         older: (last < all).then(|| url(current, last)),
@@ -83,7 +88,8 @@ pub(in crate::ui) fn table(viewer: &Viewer, now: &Snapshot, query: &str) -> (Que
     }
     let all = queues.len();
     let page: Vec<&Queue> = queues.into_iter().skip(asked.skip).take(ROWS).collect();
-    (table_of(viewer, now, &page), all)
+    let table = QueueTable { is_search: !wanted.is_empty(), ..table_of(viewer, now, &page) };
+    (table, all)
 }
 
 fn order_of(asked: &Asked) -> &'static str {

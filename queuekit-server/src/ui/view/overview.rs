@@ -77,6 +77,8 @@ pub(crate) struct RangeLink {
 pub(crate) struct QueueTable {
     pub(crate) base: String,
     pub(crate) rows: Vec<QueueRow>,
+    /// Whether the rows are those that a search has found.
+    pub(crate) is_search: bool,
 }
 
 /// A queue.

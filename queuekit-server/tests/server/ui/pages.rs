@@ -227,3 +227,24 @@ fn s6_a_key_that_has_spent_its_quota_gets_a_line_and_no_page() {
     let refused = refused.expect("the key may make five requests a second");
     assert!(!refused.text.contains("<html"), "{}", refused.text);
 }
+
+/// Guard: an empty table, or a list that "matches" nothing, does not say that nothing is there yet.
+#[test]
+fn an_empty_store_is_said_to_be_empty_and_a_search_without_result_to_match_nothing() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let browser = Browser::new(&server);
+    for (path, told, not_told) in [
+        ("/ui", "No queues yet", "<th scope=\"col\">Queue</th>"),
+        ("/ui/queues", "No queues yet", "of 0 queues"),
+        ("/ui/queues?q=mail", "No queue matches", "No queues yet"),
+        ("/ui/jobs", "No jobs yet", "No job matches"),
+        ("/ui/jobs?q=status:dead", "No job matches", "No jobs yet"),
+        ("/ui/events", "No events yet", "No event matches"),
+        ("/ui/events?types=order.*", "No event matches", "No events yet"),
+        ("/ui/workers", "No workers: start one", "serves it"),
+        ("/ui/audit", "Nobody has changed anything yet", "0 entries"),
+    ] {
+        let page = browser.get(path).expect(200).text;
+        assert!(page.contains(told) && !page.contains(not_told), "{path}: {page}");
+    }
+}
