@@ -7,14 +7,14 @@ use queuekit::{Job, JobId, Status, Timestamp};
 
 use super::filter::Filter;
 use super::impossible::why_impossible;
-use super::job_life::{gantt, ran, timeline, waited};
+use super::job_life::{dots, gantt, ran, timeline, waited};
 use super::queue::why_not_admin;
 use super::text::{jobs_url, query};
 use super::{job_row, jobs};
 use crate::grammar::filter::written;
 use crate::ui::failure::Failure;
 use crate::ui::view::{
-    Action, Content, Dot, Dots, Fact, FactValue, Facts, JobActions, JobFacts, JobHead, JobPage,
+    Action, Content, Dots, Fact, FactValue, Facts, JobActions, JobFacts, JobHead, JobPage,
     JobResult, LogRow, Logs, Mark, Ms, Page, Tone, When,
 };
 use crate::ui::viewer::Viewer;
@@ -139,16 +139,7 @@ async fn kin(viewer: &Viewer, job: &Job, now: Timestamp) -> Result<Dots, Failure
         Err(failure) if failure.is_lack() => return Ok(Dots::default()),
         Err(failure) => return Err(failure),
     };
-    let dot = |job: &Job| {
-        let took = ran(job, now).map_or(String::new(), |time| format!(" in {}", Ms::from(time)));
-        let ended = job.finished_at.map(|at| When::of(at, now).relative()).unwrap_or_default();
-        Dot {
-            mark: Mark::status(job.status.as_str()),
-            url: format!("{}/ui/jobs/{}", viewer.base(), job.id),
-            label: format!("{}{took}, {ended}", job.status),
-        }
-    };
-    Ok(Dots { items: found.jobs.iter().rev().map(dot).collect() })
+    Ok(dots(&found.jobs, viewer.base(), now))
 }
 
 fn copy_url(viewer: &Viewer, job: &Job) -> Option<String> {

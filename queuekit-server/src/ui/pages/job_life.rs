@@ -6,7 +6,21 @@ use queuekit::error_groups::GroupKey;
 use queuekit::{Job, Status, Timestamp};
 
 use super::text::query;
-use crate::ui::view::{ErrorText, Gantt, Ms, Step, Stretch, Timeline, When};
+use crate::ui::view::{Dot, Dots, ErrorText, Gantt, Mark, Ms, Step, Stretch, Timeline, When};
+
+/// Jobs that have ended, the latest last: these are given the latest first.
+pub(super) fn dots(jobs: &[Job], base: &str, now: Timestamp) -> Dots {
+    let dot = |job: &Job| {
+        let took = ran(job, now).map_or(String::new(), |time| format!(" in {}", Ms::from(time)));
+        let ended = job.finished_at.map(|at| When::of(at, now).relative()).unwrap_or_default();
+        Dot {
+            mark: Mark::status(job.status.as_str()),
+            url: format!("{base}/ui/jobs/{}", job.id),
+            label: format!("{}{took}, {ended}", job.status),
+        }
+    };
+    Dots { items: jobs.iter().rev().map(dot).collect() }
+}
 
 /// A run that has ended, or is in progress.
 struct Run {

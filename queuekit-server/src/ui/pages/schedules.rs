@@ -6,22 +6,21 @@ use axum::extract::{Path, Query};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use jiff::tz::TimeZone;
+use queuekit::Timestamp;
 use queuekit::schedules::ScheduleName;
-use queuekit::{Job, Timestamp};
 use serde::Deserialize;
 
 use super::filter::Filter;
-use super::job_life::ran;
 use super::queue_rows::store_time;
 use super::text::query;
-use super::{jobs, schedule_edit};
+use super::{job_life, jobs, schedule_edit};
 use crate::grammar::Span;
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
 use crate::ui::view::{
-    Action, Content, Count, Dot, Dots, Fact, FactValue, Facts, Mark, Ms, Page, SchedulePage,
-    ScheduleRow, Schedules, Tone, When,
+    Action, Content, Count, Dots, Fact, FactValue, Facts, Ms, Page, SchedulePage, ScheduleRow,
+    Schedules, Tone, When,
 };
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
@@ -121,7 +120,7 @@ fn row(schedule: &ScheduleBody, base: &str, now: Timestamp) -> ScheduleRow {
     }
 }
 
-/// Its last jobs, oldest first.
+/// Its last jobs that have ended, oldest first.
 async fn dots(viewer: &Viewer, row: &ScheduleRow, now: Timestamp) -> Result<Dots, Failure> {
     if row.queue.is_empty() {
         return Ok(Dots::default());
@@ -135,15 +134,7 @@ async fn dots(viewer: &Viewer, row: &ScheduleRow, now: Timestamp) -> Result<Dots
         Err(failure) if failure.is_lack() => return Ok(Dots::default()),
         Err(failure) => return Err(failure),
     };
-    let dot = |job: &Job| {
-        let took = ran(job, now).map_or(String::new(), |time| format!(" in {}", Ms::from(time)));
-        Dot {
-            mark: Mark::status(job.status.as_str()),
-            url: format!("{}/ui/jobs/{}", viewer.base(), job.id),
-            label: format!("{}{took}", job.status),
-        }
-    };
-    Ok(Dots { items: found.jobs.iter().rev().map(dot).collect() })
+    Ok(job_life::dots(&found.jobs, viewer.base(), now))
 }
 
 fn facts(schedule: &ScheduleBody, now: Timestamp) -> Facts {

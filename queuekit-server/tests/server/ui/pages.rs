@@ -248,3 +248,37 @@ fn an_empty_store_is_said_to_be_empty_and_a_search_without_result_to_match_nothi
         assert!(page.contains(told) && !page.contains(not_told), "{path}: {page}");
     }
 }
+
+#[test]
+fn the_page_of_a_schedule_shows_how_its_last_jobs_have_ended_and_when() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let schedule = json!({"cron": "30 2 * * *", "job": {"kind": "report", "queue": "q"}});
+    server.ask("PUT", "/v1/schedules/nightly").json(&schedule).expect(201);
+    let run = || {
+        let run = server.ask("POST", "/v1/schedules/nightly/run").json(&json!({})).expect(200);
+        run.value()["id"].as_str().unwrap().to_owned()
+    };
+    let token = || {
+        let ask = json!({"worker": "w", "queues": ["q"]});
+        let leased = server.ask("POST", "/v1/reserve").json(&ask).expect(200).value();
+        leased["leases"][0]["token"].clone()
+    };
+    run();
+    server.ask("POST", "/v1/ack").json(&json!({"acks": [{"token": token()}]})).expect(200);
+    run();
+    let nack = json!({"token": token(), "kind": "fatal", "error": "no disk"});
+    server.ask("POST", "/v1/nack").json(&json!({ "nacks": [nack] })).expect(200);
+    let cancelled = run();
+    server.ask("POST", &format!("/v1/jobs/{cancelled}/cancel")).json(&json!({})).expect(200);
+    run();
+    let page = Browser::new(&server).get("/ui/schedules/nightly").expect(200).text;
+    let (_, dots) = page.split_once("<ul class=\"dots\">").expect("dots");
+    let dots = dots.split("</ul>").next().unwrap();
+    let told: Vec<&str> = dots.split("title=\"").skip(1).collect();
+    assert_eq!(told.len(), 3, "one waits: {dots}");
+    for (dot, status) in told.iter().zip(["completed in ", "dead in ", "cancelled, "]) {
+        let label = dot.split('"').next().unwrap();
+        assert!(label.starts_with(status), "{status}: {label}");
+        assert!(label.ends_with(" ago") || label.ends_with(", now"), "{label}");
+    }
+}
