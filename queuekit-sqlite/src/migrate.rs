@@ -19,7 +19,12 @@ impl SqliteStore {
 #[async_trait]
 impl Migrations for SqliteStore {
     async fn status(&self) -> Result<SchemaStatus> {
-        self.read("migrations", |step| status(step.conn)).await
+        let config = self.shared.config.clone();
+        self.read("migrations", move |step| {
+            open::refuse_foreign(&config, step.conn)?;
+            status(step.conn)
+        })
+        .await
     }
 
     async fn up(&self) -> Result<SchemaStatus> {

@@ -146,6 +146,12 @@ fn make_private(path: &Path) {
 #[cfg(not(unix))]
 fn make_private(_path: &Path) {}
 
+/// Refuses another application's database, unless the settings let queuekit add its tables.
+pub(crate) fn refuse_foreign(config: &SqliteConfig, conn: &Connection) -> Result<()> {
+    let tables = Tables::of(conn).map_err(failed)?;
+    if tables.foreign { admit(config, tables) } else { Ok(()) }
+}
+
 /// Refuses to create anything that the settings do not allow.
 fn admit(config: &SqliteConfig, tables: Tables) -> Result<()> {
     if tables.own {
@@ -159,7 +165,8 @@ fn admit(config: &SqliteConfig, tables: Tables) -> Result<()> {
              add its tables (queuekit_*), or name another file"
         }
         Create::Nothing if tables.foreign => {
-            "no queuekit here: it is another application's database; name another file"
+            "no queuekit here: it is another application's database; name another file, or let a \
+             program that opens it with create=tables add queuekit's tables (queuekit_*)"
         }
         Create::Nothing => {
             "no queuekit here: the file is empty; name another one, or create the store: `queuekit \

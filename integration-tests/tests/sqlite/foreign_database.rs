@@ -93,9 +93,14 @@ async fn r11_2_an_unchecked_look_changes_nothing_of_an_application() {
     let file = application();
     let before = file.bytes();
     let store = SqliteStore::connect_unchecked(file.config()).await.unwrap();
-    let status = store.capabilities().migrations.unwrap().status().await.unwrap();
-    assert_eq!(status.stored, 0);
+    let error = store.capabilities().migrations.unwrap().status().await.unwrap_err();
+    assert_eq!(*error.kind(), ErrorKind::Conflict, "{error}");
     assert!(store.capabilities().inspect.unwrap().facts().await.is_ok());
+    store.close().await.unwrap();
+    let config = file.config().create(Create::Tables);
+    let store = SqliteStore::connect_unchecked(config).await.unwrap();
+    let status = store.capabilities().migrations.unwrap().status().await.unwrap();
+    assert_eq!(status.stored, 0, "its tables may be added");
     store.close().await.unwrap();
     assert_eq!(file.bytes(), before);
 }

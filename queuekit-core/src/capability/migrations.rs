@@ -12,7 +12,7 @@ pub trait Migrations: Debug + Send + Sync {
     /// The versions of the schema.
     ///
     /// # Errors
-    /// `Unavailable`, `Closed`.
+    /// `Conflict` if the database is another application's; `Unavailable`, `Closed`.
     async fn status(&self) -> Result<SchemaStatus>;
 
     /// Brings the schema to the version of this build. Several processes may do it at once.

@@ -45,6 +45,14 @@ fn another_application_s_file_is_refused_as_serve_refuses_it() {
     for command in [&["migrate", "up"][..], &["enqueue", "echo"], &["serve"]] {
         sandbox.run(command).failed(1, &["another application's database", "create=tables"]);
     }
+    // Guard: these told to run `migrate up`, which refuses the file.
+    for command in
+        [&["migrate", "status"][..], &["migrate", "plan"], &["migrate", "sql", "--pending"]]
+    {
+        let refused = sandbox.run(command);
+        refused.failed(1, &["another application's database", "name another file"]);
+        assert!(!format!("{refused:?}").contains("migrate up"), "{refused:?}");
+    }
     let doctor = sandbox.run(&["doctor"]);
     assert!(doctor.code == 4 && doctor.stdout.contains("another application's"), "{doctor:?}");
     assert!(doctor.stdout.contains("name another file"), "{doctor:?}");
