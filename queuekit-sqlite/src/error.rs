@@ -69,6 +69,12 @@ pub(crate) fn failed_to_commit(error: rusqlite::Error) -> Error {
     Error::new(ErrorKind::Indeterminate, message).caused_by(error)
 }
 
+/// The error of a step whose call has taken effect in part, in earlier steps.
+pub(crate) fn in_part(error: Error) -> Error {
+    let message = format!("a part of the call took effect, the rest failed: {error}; repeat it");
+    Error::new(ErrorKind::Indeterminate, message).caused_by(error)
+}
+
 /// Whether trying again soon may succeed.
 pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
     let busy = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked];

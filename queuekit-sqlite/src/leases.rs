@@ -7,6 +7,10 @@ use queuekit_core::capability::{
 use queuekit_core::{LeaseToken, LeaseTtl, PageSize, Result, WorkerId};
 
 use crate::SqliteStore;
+use crate::error::in_part;
+
+/// The most reports that one step stores: each may have 100 lines, and other writers wait.
+const REPORTS: usize = 50;
 
 #[async_trait]
 impl Leases for SqliteStore {
@@ -22,8 +26,14 @@ impl Leases for SqliteStore {
         if reports.is_empty() {
             return Ok(Vec::new());
         }
-        let reports = reports.to_vec();
-        self.write("report", move |step| step.report(&reports)).await
+        let mut outcomes = Vec::with_capacity(reports.len());
+        for reports in reports.chunks(REPORTS) {
+            let reports = reports.to_vec();
+            let reported = self.write("report", move |step| step.report(&reports)).await;
+            let begun = !outcomes.is_empty();
+            outcomes.extend(reported.map_err(|error| if begun { in_part(error) } else { error })?);
+        }
+        Ok(outcomes)
     }
 
     async fn beat(&self, beat: &Beat) -> Result<Orders> {

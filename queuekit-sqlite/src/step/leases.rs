@@ -48,7 +48,9 @@ impl Step<'_> {
             let fraction = f64::from(progress.fraction);
             self.execute(PROGRESS, params![record.key, fraction, progress.message])?;
         }
-        for line in &report.lines {
+        // No more are kept.
+        let skipped = report.lines.len().saturating_sub(LOG_LINES_KEPT);
+        for line in &report.lines[skipped..] {
             let line = LogLine::new(self.now, line);
             self.execute(LOG_INSERT, params![record.key, line.at.as_millis(), line.text])?;
         }
