@@ -4,7 +4,8 @@
 -- ARGV: per job: action (dead_letter, dead_letter_forced, dead_letter_lease, quarantine, cancel,
 -- retry, reschedule, delete, delete_forced); id; text (a reason, a token, a delay in ms); reason of
 -- dead_letter_lease; the signature of the reason.
--- Result: per job one of done, already, conflict, lost, unknown, requested, unreadable.
+-- Result: per job one of done, already, conflict, lost, unknown, requested, unreadable. It ends early
+-- if it has loaded enough.
 use(1)
 
 local act = {}
@@ -117,6 +118,9 @@ end
 
 local answer = {}
 for base = 1, #ARGV, 5 do
+    if Job.has_loaded_enough() then
+        break
+    end
     local job = Job.load(ARGV[base + 1])
     local outcome = 'unknown'
     if job and not job.seq then

@@ -8,15 +8,17 @@
 -- many nacks, each after those: id, token, kind (t retry, l release, f fatal, c cancelled), delay
 -- in ms, text: of a release its cause; the signature of a failure.
 -- Result: an outcome per ack (A acked, D done before, L lost, N unknown) and per nack (r retrying,
--- x dead, b released, c cancelled, l lost, n unknown), in one text; now; how many leases might
--- still be taken back, and how many jobs dead-lettered; ms to the next event, empty if there is
--- none or if all was leased that may be, `more` if keys whose time has come are left to the next
--- call, `moving` if keys are being placed anew; the bytes of the leases, and whether a job did not
--- fit; then per lease its id, state and data.
+-- x dead, b released, c cancelled, l lost, n unknown), in one text, which ends early if the call
+-- has loaded enough; now; how many leases might still be taken back, and how many jobs
+-- dead-lettered; ms to the next event, empty if there is none or if all was leased that may be,
+-- `more` if something is left to the next call, `moving` if keys are being placed anew; the bytes of
+-- the leases, and whether a job did not fit; then per lease its id, state and data.
 use(1)
 
 local outcomes = {}
 local at = 11
+-- Acks and nacks that this call has left to the next one.
+local has_left = false
 
 local function ack()
     local count = tonumber(ARGV[9])
@@ -36,7 +38,10 @@ local function ack()
         -- A call may ack the same lease twice.
         local state, token, result = seen[id] or states[item], ARGV[base + 1], ARGV[base + 2]
         local outcome = 'L'
-        if not state then
+        if Job.has_loaded_enough() then
+            has_left = true
+            break
+        elseif not state then
             outcome = call('HEXISTS', Q.data, id) == 1 and 'L' or 'N'
         elseif sub(state, STATE.token) == token and Job.is_state(state) then
             if sub(state, STATE.state) == 'r' then
@@ -63,7 +68,7 @@ local function ack()
                     touch('')
                 end
                 if sub(state, STATE.has_unique) == '1' then
-                    Change.end_unique(Job.job_of(id, call('HGET', Q.data, id) or '', seen[id]))
+                    Change.end_unique(Job.load(id, seen[id]))
                 end
             elseif sub(state, STATE.state) == 'c' then
                 outcome = 'D'
@@ -129,6 +134,10 @@ end
 
 ack()
 for _ = 1, tonumber(ARGV[10]) do
+    has_left = has_left or Job.has_loaded_enough()
+    if has_left then
+        break
+    end
     outcomes[#outcomes + 1] = nack(ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]),
         ARGV[at + 4], ARGV[at + 5])
     at = at + 6
@@ -137,7 +146,9 @@ end
 refresh_touched()
 
 local answer = { '', now_ms, ARGV[2], ARGV[3], '', ARGV[7], 0 }
-if known and not paused and ARGV[6] ~= '' then
+if has_left then
+    answer[5] = 'more'
+elseif known and not paused and ARGV[6] ~= '' then
     if moving then
         -- Its keys are being placed anew: src/admin.rs continues that.
         answer[5] = 'moving'

@@ -4,7 +4,8 @@
 -- ARGV: 1 most jobs to remove, and most keys to forget; 2 the age in ms below which the bounds of
 -- number and bytes spare a job. The bounds are in the settings: for done and for dead jobs, age in
 -- ms, number, bytes.
--- Result: how many were removed; how many idempotency keys were forgotten.
+-- Result: how many were removed; how many idempotency keys were forgotten; 1 if it has ended early,
+-- because it has loaded enough.
 use(1)
 
 local most, grace = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -26,7 +27,7 @@ end
 
 -- Removes the oldest job of these sets while it is beyond a bound.
 local function prune(states, age, jobs, bytes)
-    while removed < most do
+    while removed < most and not Job.has_loaded_enough() do
         local oldest, oldest_at, its_state
         for _, state in ipairs(states) do
             local first = call('ZRANGE', Change.set_of(state), 0, 0, 'WITHSCORES')
@@ -65,4 +66,4 @@ for _, unique in ipairs(free) do
     call('ZREM', Q.unique_free, unique)
 end
 conclude()
-return { removed, #free }
+return { removed, #free, Job.has_loaded_enough() and 1 or 0 }

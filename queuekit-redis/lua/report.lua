@@ -5,6 +5,20 @@
 -- Result: per report R reported, L lost, N unknown.
 use(1)
 
+local line_head = LINE.write({ at = now_ms })
+
+-- Where the last `most` lines of a log begin. The lines are not cut out: a log may be large.
+local function first_kept(log, most)
+    local begins, count, to = {}, 0, 0
+    while to < #log do
+        count = count + 1
+        begins[count] = to + NOTE.length.from
+        local text_from = to + NOTE.length.to
+        to = text_from + (tonumber(sub(log, begins[count], text_from)) or #log)
+    end
+    return begins[math.max(count - most, 0) + 1] or #log + 1
+end
+
 local outcomes = {}
 local at = 2
 while at <= #ARGV do
@@ -19,19 +33,13 @@ while at <= #ARGV do
             call('HSET', Q.notes, id .. 'p', progress)
         end
         if lines > 0 then
-            local old, to = call('HGET', Q.notes, id .. 'l') or '', 0
-            local new = {}
-            while to < #old do
-                local from, text_from = to + NOTE.length.from, to + NOTE.length.to
-                to = text_from + (tonumber(sub(old, from, text_from)) or #old)
-                new[#new + 1] = sub(old, from, to)
-            end
+            local old = call('HGET', Q.notes, id .. 'l') or ''
+            local new = { sub(old, first_kept(old, tonumber(ARGV[1]) - lines)) }
             for line = 1, lines do
-                local text = LINE.write({ at = now_ms }) .. ARGV[at + 3 + line]
-                new[#new + 1] = format(NOTE.length.decimal, #text) .. text
+                local text = ARGV[at + 3 + line]
+                new[line + 1] = format(NOTE.length.decimal, #line_head + #text) .. line_head .. text
             end
-            local count = #new - tonumber(ARGV[1])
-            call('HSET', Q.notes, id .. 'l', table.concat(new, '', math.max(count, 0) + 1))
+            call('HSET', Q.notes, id .. 'l', table.concat(new))
         end
     end
     outcomes[#outcomes + 1] = outcome

@@ -58,11 +58,14 @@ impl RedisStore {
         changed: &AtomicBool,
     ) -> Result<Vec<Acted>> {
         let mut all = Vec::with_capacity(acts.len());
-        for slice in acts.chunks(SLICE) {
+        // A script of large jobs leaves some to the next one.
+        while all.len() < acts.len() {
+            let slice = &acts[all.len()..acts.len().min(all.len() + SLICE)];
             let args = slice.iter().flat_map(Action::args);
             // A repetition could change a job that another call has changed meanwhile.
             let answer = self.on_queue(operation, Call::Once, Lua::Actions, queue, args).await?;
-            let answer = array_of(answer).ok_or_else(|| answered(operation))?;
+            let answer = array_of(answer).filter(|words| !words.is_empty());
+            let answer = answer.ok_or_else(|| answered(operation))?;
             for (act, word) in slice.iter().zip(answer) {
                 let word = bytes_of(word).ok_or_else(|| answered(operation))?;
                 let acted = Acted::read(&word, act.id())?;

@@ -22,6 +22,9 @@ use crate::read::{StoredBeat, find_worker, list_workers};
 use crate::repeat::Call;
 use crate::scripts::Lua;
 
+/// The most reports that one script stores: each may read and write a log of 100 KiB.
+const REPORTS: usize = 50;
+
 #[async_trait]
 impl Leases for RedisStore {
     /// Extends the leases of each queue in a step of its own, so that an unreachable node does not
@@ -70,7 +73,11 @@ impl Leases for RedisStore {
         let mut outcomes = vec![ReportOutcome::NotFound; reports.len()];
         let leases: Vec<LeaseToken> = reports.iter().map(|report| report.lease.clone()).collect();
         let store = self.for_one_call();
-        for (part, (queue, positions)) in by_queue(&leases).into_iter().enumerate() {
+        let mut slices: Vec<(&QueueName, Vec<usize>)> = Vec::new();
+        for (queue, positions) in by_queue(&leases) {
+            slices.extend(positions.chunks(REPORTS).map(|slice| (queue, slice.to_vec())));
+        }
+        for (part, (queue, positions)) in slices.into_iter().enumerate() {
             let mut args = vec![LOG_LINES_KEPT.to_string().into_bytes()];
             for at in &positions {
                 let report = &reports[*at];

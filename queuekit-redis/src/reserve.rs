@@ -8,6 +8,7 @@ use queuekit_core::{AckOutcome, Error, NackOutcome, QueueName, Reserve, Reserved
 
 use crate::RedisStore;
 use crate::address::Address;
+use crate::indeterminate::in_part;
 use crate::repeat::Call;
 use crate::settle::MOST;
 use crate::step::{Answer, Ask, Part, Round, exchange, share};
@@ -60,11 +61,13 @@ impl RedisStore {
             }
             Err(error) => return Err(error),
         }
-        if let Some((part, outcomes)) = round.settled.take() {
+        if let (Some(only), Some((part, outcomes))) = (only, round.settled.take()) {
+            let rest = self.settle_rest(operation, Call::Once, only, &part, outcomes);
+            let outcomes = rest.await.map_err(in_part)?;
             exchanged.acks = vec![AckOutcome::NotFound; acks.len()];
             exchanged.nacks = vec![NackOutcome::NotFound; nacks.len()];
             part.put(&outcomes, &mut exchanged.acks, &mut exchanged.nacks);
-            only.iter().for_each(|queue| self.stir_after(queue, &part, &outcomes));
+            self.stir_after(only, &part, &outcomes);
         }
         exchanged.reserved = round.reserved();
         Ok(exchanged)
@@ -93,7 +96,7 @@ impl RedisStore {
                 break;
             }
             let part = round.settles.take();
-            let settles = part.as_ref().map(Part::request).unwrap_or_default();
+            let settles = part.as_ref().map(Part::whole_request).unwrap_or_default();
             let ask = round.ask(most);
             match self.exchange_on(operation, Call::Once, queue, settles, Some(ask)).await {
                 Ok(answer) => self.took(round, queue, part, answer).await,

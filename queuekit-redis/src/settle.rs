@@ -34,18 +34,40 @@ impl RedisStore {
             "ack" => Call::Repeatable,
             _ => Call::Once,
         };
-        let settle = |(queue, part): &(QueueName, Part<'_>)| {
-            let (queue, request) = (queue.clone(), part.request());
-            async move { self.exchange_on(operation, call, &queue, request, None).await }
-        };
-        let answers = joined(join_all(parts.iter().map(settle)).await)?;
+        let none = Outcomes::default;
+        let settle = |(queue, part)| self.settle_rest(operation, call, queue, part, none());
+        let settling = parts.iter().map(|(queue, part)| settle((queue, part)));
+        let answers = joined(join_all(settling).await)?;
         let mut acked = vec![AckOutcome::NotFound; acks.len()];
         let mut nacked = vec![NackOutcome::NotFound; nacks.len()];
-        for ((queue, part), answer) in parts.iter().zip(answers) {
-            part.put(&answer.outcomes, &mut acked, &mut nacked);
-            self.stir_after(queue, part, &answer.outcomes);
+        for ((queue, part), outcomes) in parts.iter().zip(answers) {
+            part.put(&outcomes, &mut acked, &mut nacked);
+            self.stir_after(queue, part, &outcomes);
         }
         Ok((acked, nacked))
+    }
+
+    /// Settles what a part has left after these outcomes. A script of large jobs leaves some to the
+    /// next one.
+    pub(crate) async fn settle_rest(
+        &self,
+        operation: &'static str,
+        call: Call,
+        queue: &QueueName,
+        part: &Part<'_>,
+        mut outcomes: Outcomes,
+    ) -> Result<Outcomes> {
+        while outcomes.len() < part.len() {
+            let begun = outcomes.len() > 0;
+            let answer = self.exchange_on(operation, call, queue, part.request(&outcomes), None);
+            let answer =
+                answer.await.map_err(|error| if begun { in_part(error) } else { error })?;
+            if answer.outcomes.len() == 0 {
+                return Err(answered(operation));
+            }
+            outcomes.extend(answer.outcomes);
+        }
+        Ok(outcomes)
     }
 
     async fn settle_in_slices(

@@ -83,10 +83,10 @@ impl RedisStore {
                     self.shared.pruned.set(after);
                     return Ok(report);
                 }
-                let (removed, forgotten) = self.prune_queue(&queue, most).await?;
+                let (removed, forgotten, ended_early) = self.prune_queue(&queue, most).await?;
                 report.changed += removed as u64;
                 left -= removed.max(forgotten);
-                if removed < most && forgotten < most {
+                if removed < most && forgotten < most && !ended_early {
                     break;
                 }
             }
@@ -96,13 +96,15 @@ impl RedisStore {
         Ok(report)
     }
 
-    async fn prune_queue(&self, queue: &QueueName, most: usize) -> Result<(usize, usize)> {
+    /// How many jobs were removed, how many idempotency keys forgotten, and whether the script has
+    /// ended early, because the jobs were large.
+    async fn prune_queue(&self, queue: &QueueName, most: usize) -> Result<(usize, usize, bool)> {
         let args = [most as u64, millis(RETENTION_GRACE)];
         let args = args.map(|number| number.to_string().into_bytes());
         let answer = self.on_queue("prune", Call::Repeatable, Lua::Prune, queue, args).await?;
         let mut counts = array_of(answer).into_iter().flatten().filter_map(number_of);
         let mut count = || counts.next().and_then(|count| usize::try_from(count).ok());
-        let counts = count().zip(count());
+        let counts = (|| Some((count()?, count()?, count()? == 1)))();
         counts.ok_or_else(|| unreadable("the answer to prune"))
     }
 }

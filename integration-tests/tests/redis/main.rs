@@ -22,6 +22,7 @@ mod heartbeats;
 mod idempotency;
 mod keys;
 mod kill;
+mod large_jobs;
 mod layout;
 mod limits;
 mod listing;

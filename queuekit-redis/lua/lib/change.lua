@@ -141,8 +141,13 @@ local function holder(unique, fresh)
     elseif fresh and fresh[id] then
         return id
     end
-    local job = Job.load(id)
-    return job and (job.state == 'p' or job.state == 'r') and id or nil
+    -- The data, which may be large, is not read. A job with a broken state counts as waiting.
+    local state = call('HGET', Q.state, id)
+    if not state then
+        return call('HEXISTS', Q.data, id) == 1 and id or nil
+    end
+    local holds = not Job.is_state(state) or sub(state, STATE.state):find('[pr]')
+    return holds and id or nil
 end
 
 -- Lets the key of an ended job outlive it: retention is about to remove the job.
@@ -248,6 +253,7 @@ end
 -- Appends to a list of notes. The last 20 are kept.
 local function append(field, line)
     local old = call('HGET', Q.notes, field) or ''
+    Job.count(old)
     local count, to = 0, 0
     while to < #old do
         -- Broken entries are kept as they are.

@@ -51,10 +51,13 @@ local function length_of(id)
     return (length > 0 or call('HEXISTS', Q.data, id) == 1) and length
 end
 
+-- Whether the data of a stored job was found, in any queue.
+local some = false
+
 -- The length of the data under each of these ids; false if there is none. Once data was found, none
 -- is read for others: a call may name many large jobs.
 local function lengths_of(ids)
-    local lengths, some = {}, false
+    local lengths = {}
     for from = 1, #ids, AT_ONCE do
         local to = math.min(from + AT_ONCE - 1, #ids)
         local values = not some and call('HMGET', Q.data, unpack(ids, from, to))

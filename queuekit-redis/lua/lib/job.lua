@@ -82,10 +82,24 @@ local function job_of(id, data, state, member)
     return job
 end
 
--- Reads a job; none if it is not stored.
-local function load(id)
-    local data, state = call('HGET', Q.data, id), call('HGET', Q.state, id)
+-- How many bytes of data and notes this script has loaded, and how many are enough: a script that
+-- changes many jobs leaves the rest to the next call.
+local loaded, ENOUGH_BYTES = 0, 16 * 1024 * 1024
+
+local function count(text)
+    loaded = loaded + #text
+end
+
+-- Reads a job, whose state the caller may have; none if it is not stored.
+local function load(id, state)
+    local data = call('HGET', Q.data, id)
+    state = state or call('HGET', Q.state, id)
+    count(data or '')
     return (data or state) and job_of(id, data or '', state)
+end
+
+local function has_loaded_enough()
+    return loaded > ENOUGH_BYTES
 end
 
 -- The state record of a job, as stored.
@@ -104,5 +118,5 @@ end
 
 return {
     has_form = has_form, is_readable = is_readable, key_of = key_of, is_state = is_state,
-    job_of = job_of, load = load, save = save,
+    job_of = job_of, load = load, count = count, has_loaded_enough = has_loaded_enough, save = save,
 }

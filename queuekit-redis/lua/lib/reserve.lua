@@ -6,12 +6,11 @@ local nonce, expires_at, worker = ARGV[4], format('%.0f', now + ARGV[5]), ARGV[6
 local answer, granted, next_at = {}, 0, nil
 -- The bytes of the leases, and whether a job did not fit.
 local bytes, most_bytes, full = tonumber(ARGV[7]), tonumber(ARGV[8]), false
--- How many jobs' data is read at once: it may be large. A call begins with the fewest, and reads
--- more while the answer has room.
-local FEWEST, MOST = 32, 256
-local part = FEWEST
--- How many jobs are taken back at once, and after how many bytes the rest is left to the next call.
-local BACK_AT_ONCE, BACK_BYTES = 8, 32 * 1024 * 1024
+-- How many jobs' data is read at once: it may be large, and after how many bytes of it the rest is
+-- left to the next call.
+local PART, ENOUGH_BYTES = 16, 16 * 1024 * 1024
+-- How many jobs are taken back at once.
+local BACK_AT_ONCE = 8
 -- How many keys whose time has come one call looks at, if it may not lease more jobs than that.
 local RINGS = 200
 
@@ -26,15 +25,16 @@ local function reclaim()
     for item, member in ipairs(members) do
         ids[item] = sub(member, ENTRY.id)
     end
-    local states, data, last, read = call('HMGET', Q.state, unpack(ids)), {}, 0, 0
+    local states, data, last = call('HMGET', Q.state, unpack(ids)), {}, 0
     for item, member in ipairs(members) do
         if item > last then
-            if read > BACK_BYTES then
+            if Job.has_loaded_enough() then
                 break
             end
             data, last = {}, math.min(last + BACK_AT_ONCE, #ids)
             for at, text in ipairs(call('HMGET', Q.data, unpack(ids, item, last))) do
-                data[item + at - 1], read = text or '', read + #(text or '')
+                data[item + at - 1] = text or ''
+                Job.count(text or '')
             end
         end
         local job = Job.job_of(ids[item], data[item], states[item], member)
@@ -50,6 +50,42 @@ local function reclaim()
         end
     end
     refresh_touched()
+end
+
+-- Whether keys whose time has come, or jobs, are left to the next call.
+local behind = false
+
+-- How many bytes of jobs that wait this call has read.
+local read = 0
+
+-- Whether the call has read enough. Jobs that are taken out count too.
+local function has_read_enough()
+    if read > ENOUGH_BYTES then
+        behind = true
+        return true
+    end
+end
+
+-- The data of these jobs, from one place to another; nothing if the call has read enough.
+local function data_of(ids, from, to)
+    if has_read_enough() then
+        return nil
+    end
+    local data = call('HMGET', Q.data, unpack(ids, from, to))
+    for item = 1, to - from + 1 do
+        read = read + #(data[item] or '')
+    end
+    return data
+end
+
+-- The data and the state of one job; nothing if the call has read enough.
+local function records_of(id)
+    if has_read_enough() then
+        return nil
+    end
+    local data = call('HGET', Q.data, id) or ''
+    read = read + #data
+    return data, call('HGET', Q.state, id)
 end
 
 -- Counts the bytes of a job to be leased; false if it does not fit. The first fits whatever its
@@ -204,8 +240,8 @@ end
 local function meet_newcomers(score, member)
     while newcomers[1] and granted < limit and is_before(newcomers[1], score, member) do
         local it = table.remove(newcomers, 1)
-        local id = sub(it.member, ENTRY.id)
-        if not meet(it.member, it.score, call('HGET', Q.data, id), call('HGET', Q.state, id)) then
+        local data, state = records_of(sub(it.member, ENTRY.id))
+        if not data or not meet(it.member, it.score, data, state) then
             return false
         end
     end
@@ -226,9 +262,11 @@ local function walk(window, ids, keys, up_to)
     local before, last = 0, 0
     for item, id in ipairs(ids) do
         if item > last then
-            before, last = last, math.min(last + part, #ids)
-            data = call('HMGET', Q.data, unpack(ids, item, last))
-            part = math.min(part * 2, MOST)
+            before, last = last, math.min(last + PART, #ids)
+            data = data_of(ids, item, last)
+            if not data then
+                return false
+            end
         end
         local member, score = window[item * 2 - 1], tonumber(window[item * 2])
         if newcomers[1] then
@@ -295,12 +333,12 @@ local function strictly()
     end
 end
 
--- The next job of a key whose turn it is: its member and score; none if none is due.
+-- The next job of a key whose turn it is; none if none is due.
 local function due_of(key)
     if key ~= '' then
         local waiting = PartitionKey.next_of(key)
         if waiting and waiting.at <= now then
-            return waiting.entry .. key, waiting.level * LEVEL + waiting.at
+            return { member = waiting.entry .. key, score = waiting.level * LEVEL + waiting.at }
         end
         return nil
     end
@@ -309,13 +347,26 @@ local function due_of(key)
         local first = call('ZRANGE', Q.ready, from, from + now, 'BYSCORE', 'LIMIT', 0, 1,
             'WITHSCORES')
         if first[1] then
-            return first[1], tonumber(first[2])
+            return { member = first[1], score = tonumber(first[2]) }
         end
     end
 end
 
--- Leases a job of each of these keys, up to the first job that is taken out: its key still has its
--- turn. False as of `meet`.
+-- Leases a job of the key whose turn it is, given its next one; false as of `meet`.
+local function serve_key(it, data, state)
+    local before = granted
+    while data and meet(it.member, it.score, data, state) do
+        it = granted == before and due_of(sub(it.member, ENTRY.rest))
+        if not it then
+            return true
+        end
+        data, state = records_of(sub(it.member, ENTRY.id))
+    end
+    return false
+end
+
+-- Leases a job of each of these keys: if one is taken out, its key still has its turn. False as of
+-- `meet`.
 local function serve(keys)
     local ids, found, of_round = {}, {}, {}
     for _, key in ipairs(keys) do
@@ -323,10 +374,10 @@ local function serve(keys)
     end
     PartitionKey.fetch(of_round)
     for _, key in ipairs(keys) do
-        local member, score = due_of(key)
-        if member then
-            found[#found + 1] = { member, score }
-            ids[#ids + 1] = sub(member, ENTRY.id)
+        local it = due_of(key)
+        if it then
+            found[#found + 1] = it
+            ids[#ids + 1] = sub(it.member, ENTRY.id)
         else
             PartitionKey.refresh(key)
         end
@@ -334,13 +385,10 @@ local function serve(keys)
     if #ids == 0 then
         return true
     end
-    local data, states = call('HMGET', Q.data, unpack(ids)), call('HMGET', Q.state, unpack(ids))
+    local data, states = data_of(ids, 1, #ids), call('HMGET', Q.state, unpack(ids))
     for item, it in ipairs(found) do
-        local before = granted
-        if not meet(it[1], it[2], data[item], states[item]) then
+        if not data or not serve_key(it, data[item] or '', states[item]) then
             return false
-        elseif granted == before then
-            return true
         end
     end
     return true
@@ -353,7 +401,7 @@ local function fairly()
         if not turn then
             return
         end
-        local most = math.min(FEWEST, limit - granted)
+        local most = math.min(PART, limit - granted)
         local keys = call('ZRANGE', Q.turns, turn, turn, 'BYSCORE', 'LIMIT', 0, most)
         if not serve(keys) then
             return
@@ -385,8 +433,6 @@ local function reserve(begun)
     if reclaims > 0 then
         reclaim()
     end
-    -- Whether keys whose time has come are left to the next call.
-    local behind = false
     if limit > 0 then
         if fair or skip then
             behind = PartitionKey.ring_alarms(math.max(limit, RINGS))

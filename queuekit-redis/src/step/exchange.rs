@@ -40,10 +40,23 @@ pub(crate) struct Answer {
     pub(crate) behind: bool,
 }
 
-/// The outcomes of the leases that the script ended, in the order of their part.
+/// The outcomes of the first leases of a part, in their order: a script that has loaded enough
+/// leaves the rest to the next one.
+#[derive(Default)]
 pub(crate) struct Outcomes {
     acks: Vec<AckOutcome>,
     pub(crate) nacks: Vec<NackOutcome>,
+}
+
+impl Outcomes {
+    pub(crate) fn len(&self) -> usize {
+        self.acks.len() + self.nacks.len()
+    }
+
+    pub(crate) fn extend(&mut self, next: Self) {
+        self.acks.extend(next.acks);
+        self.nacks.extend(next.nacks);
+    }
 }
 
 impl Ask<'_> {
@@ -98,16 +111,26 @@ pub(crate) fn parts<'a>(acks: &'a [Ack], nacks: &'a [Nack]) -> Vec<(QueueName, P
 }
 
 impl Part<'_> {
-    pub(crate) fn request(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn len(&self) -> usize {
+        self.acks.len() + self.nacks.len()
+    }
+
+    pub(crate) fn whole_request(&self) -> Vec<Vec<u8>> {
+        self.request(&Outcomes::default())
+    }
+
+    /// What is to be settled after these outcomes.
+    pub(crate) fn request(&self, after: &Outcomes) -> Vec<Vec<u8>> {
+        let (acks, nacks) = (&self.acks[after.acks.len()..], &self.nacks[after.nacks.len()..]);
         let count = |count: usize| count.to_string().into_bytes();
-        let mut args = vec![count(self.acks.len()), count(self.nacks.len())];
-        for (_, ack) in &self.acks {
+        let mut args = vec![count(acks.len()), count(nacks.len())];
+        for (_, ack) in acks {
             args.push(ack.lease.id.as_bytes().to_vec());
             args.push(token(&ack.lease));
             let result = ack.result.as_ref();
             args.push(result.map_or_else(Vec::new, |result| [b"+", &result[..]].concat()));
         }
-        for (_, nack) in &self.nacks {
+        for (_, nack) in nacks {
             args.push(nack.lease.id.as_bytes().to_vec());
             args.push(token(&nack.lease));
             args.push(match nack.kind {
