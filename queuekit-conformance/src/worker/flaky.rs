@@ -1,7 +1,7 @@
 //! A store that breaks on command.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -45,11 +45,12 @@ pub struct Switches {
     pub silent: AtomicBool,
     /// Settling and reserving are separate calls.
     pub no_exchange: AtomicBool,
-    /// Two exchanges may be under way at once. Those of 16 outcomes or more wait until this is
-    /// false again.
-    pub two_wait: AtomicBool,
-    /// Exchanges that have begun to wait.
-    pub waited: AtomicU64,
+    /// Two exchanges may be under way at once.
+    pub two_at_once: AtomicBool,
+    /// Exchanges of at least this number of acks wait; with 0, none does.
+    pub waits_from: AtomicUsize,
+    /// The numbers of acks of the exchanges that wait.
+    pub waiting: Mutex<Vec<usize>>,
     /// A beat takes effect this number of milliseconds late, even if its caller no longer waits.
     pub beats_late_ms: AtomicU64,
     /// This number of beats take effect, and their replies are lost.
@@ -93,11 +94,18 @@ impl Switches {
         Ok(())
     }
 
-    async fn wait(&self) {
-        self.waited.fetch_add(1, Ordering::SeqCst);
-        while self.two_wait.load(Ordering::SeqCst) {
+    async fn wait(&self, acks: usize) {
+        let has_to = || (1..=acks).contains(&self.waits_from.load(Ordering::SeqCst));
+        if !has_to() {
+            return;
+        }
+        self.waiting.lock().expect("the lock").push(acks);
+        while has_to() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
+        let mut waiting = self.waiting.lock().expect("the lock");
+        let at = waiting.iter().position(|waits| *waits == acks).expect("it waits");
+        waiting.swap_remove(at);
     }
 
     fn after_settling(&self) -> Result<()> {
@@ -193,7 +201,7 @@ impl Layer for Flaky {
         capabilities.wakeups = capabilities.wakeups.filter(|_| !silent);
         let fused = !self.switches.no_exchange.load(Ordering::SeqCst);
         capabilities.exchange = capabilities.exchange.filter(|_| fused);
-        if self.switches.two_wait.load(Ordering::SeqCst) {
+        if self.switches.two_at_once.load(Ordering::SeqCst) {
             capabilities.calls_at_once = 2;
         }
         capabilities
@@ -249,9 +257,7 @@ impl Layer for Flaky {
 
     async fn exchange(&self, settlement: &Settlement, request: &Reserve) -> Result<Exchanged> {
         self.switches.before_settling(settlement.acks.len())?;
-        if settlement.acks.len() >= 16 {
-            self.switches.wait().await;
-        }
+        self.switches.wait(settlement.acks.len()).await;
         let exchange = self.inner.capabilities().exchange.expect("the inner store has Exchange");
         let exchanged = exchange.exchange(settlement, request).await?;
         self.switches.reserves.fetch_add(1, Ordering::SeqCst);

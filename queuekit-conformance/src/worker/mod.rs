@@ -83,7 +83,7 @@ macro_rules! __for_each_worker_case {
 
             slots {
                 r13_4_a_worker_reserves_only_what_it_has_slots_for
-                r13_4_two_calls_at_once_ask_for_no_more_than_it_has_slots_for
+                [Exchange] r13_4_two_calls_at_once_ask_for_no_more_than_it_has_slots_for
                 r13_4_a_queue_keeps_to_its_own_concurrency
                 r13_4_a_kind_keeps_to_its_own_concurrency
                 r13_4_a_bounded_queue_does_not_overtake

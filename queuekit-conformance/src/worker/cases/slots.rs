@@ -48,6 +48,7 @@ pub(in crate::worker) async fn r13_4_two_calls_at_once_ask_for_no_more_than_it_h
     live: Live,
 ) {
     const SLOTS: usize = 64;
+    const WORTH_A_CALL: usize = SLOTS / 4;
     live.enqueue_many(1000).await;
     let (started, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let most = Arc::new(AtomicUsize::new(0));
@@ -69,25 +70,33 @@ pub(in crate::worker) async fn r13_4_two_calls_at_once_ask_for_no_more_than_it_h
             JobResult::Ok(())
         }
     };
-    live.switches.two_wait.store(true, Ordering::SeqCst);
+    live.switches.two_at_once.store(true, Ordering::SeqCst);
     let worker = live.worker().concurrency(SLOTS).lease_ttl_for_tests(LONG_TTL).handle(handler);
     let worker = worker.start().await.expect("start");
     let is_full = || running(&started, &ended) >= SLOTS;
-    let waited = |calls| live.switches.waited.load(Ordering::SeqCst) >= calls;
     let end = async |jobs| {
         let before = ended.load(Ordering::SeqCst);
         gate.add_permits(jobs);
         until(|| ended.load(Ordering::SeqCst) == before + jobs).await;
     };
-    // The worker may collect few ends at a time, and settles those in calls that do not wait.
-    while !waited(1) {
-        until(|| is_full() || waited(1)).await;
+    let waits_from = |acks| live.switches.waits_from.store(acks, Ordering::SeqCst);
+    let large = || {
+        let waiting = live.switches.waiting.lock().expect("the lock");
+        waiting.iter().filter(|acks| **acks >= WORTH_A_CALL).count()
+    };
+    // The worker settles the ends that it sees first, however few. While that call waits, the
+    // others have come in.
+    while large() == 0 {
+        until(is_full).await;
+        waits_from(1);
         end(SLOTS / 2).await;
-        until(|| is_full() || waited(1)).await;
+        until(|| !live.switches.waiting.lock().expect("the lock").is_empty()).await;
+        waits_from(WORTH_A_CALL);
+        until(|| large() > 0 || is_full()).await;
     }
     end(running(&started, &ended)).await;
-    until(|| waited(2)).await;
-    live.switches.two_wait.store(false, Ordering::SeqCst);
+    until(|| large() == 2).await;
+    waits_from(0);
     until(is_full).await;
     gate.add_permits(1000);
     until(|| worker.snapshot().counters.completed == 1000).await;

@@ -255,7 +255,7 @@ fn the_page_of_a_schedule_shows_how_its_last_jobs_have_ended_and_when() {
     let schedule = json!({"cron": "30 2 * * *", "job": {"kind": "report", "queue": "q"}});
     server.ask("PUT", "/v1/schedules/nightly").json(&schedule).expect(201);
     let run = || {
-        let run = server.ask("POST", "/v1/schedules/nightly/run").json(&json!({})).expect(200);
+        let run = server.ask("POST", "/v1/schedules/nightly/run").json(&json!({})).expect(201);
         run.value()["id"].as_str().unwrap().to_owned()
     };
     let token = || {
