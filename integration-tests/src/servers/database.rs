@@ -27,7 +27,7 @@ impl Database {
         let (server, name) = (self.server.clone(), self.name.clone());
         let waited =
             background::run(async move { admin::wait_until_unconnected(&server, &name).await });
-        waited.await.expect("the server tells who is connected");
+        waited.await.expect("the server lists the connections");
         self
     }
 

@@ -6,8 +6,8 @@ local nonce, expires_at, worker = ARGV[4], format('%.0f', now + ARGV[5]), ARGV[6
 local answer, granted, next_at = {}, 0, nil
 -- The bytes of the leases, and whether a job did not fit.
 local bytes, most_bytes, full = tonumber(ARGV[7]), tonumber(ARGV[8]), false
--- How many jobs' data is read at once: it may be large, and after how many bytes of it the rest is
--- left to the next call.
+-- How many jobs are read at once, because their data may be large; and after how many bytes of it
+-- the other jobs are left to the next call.
 local PART, ENOUGH_BYTES = 16, 16 * 1024 * 1024
 -- How many jobs are taken back at once.
 local BACK_AT_ONCE = 8
