@@ -96,6 +96,7 @@ EXECUTE count_before (1, 21, 4102444800000, 0, 100);
 EXECUTE figures (NULL);
 EXECUTE waiting ('{1,2,5}', 100);
 EXECUTE waiting_keyed (5, 100);
+EXECUTE waiting_sample (2, 100);
 EXECUTE list_first ('{1,2,3,4,5,6,7}', '{f,f,f,f,f,t,f}', '{0,1,2,3,4,5,6,7}', 100, -9223372036854775808, 9223372036854775807);
 EXECUTE list_first ('{1}', '{t}', '{1}', 100, -9223372036854775808, 9223372036854775807);
 EXECUTE list_first ('{3}', '{f}', '{5,6,7}', 100, -9223372036854775808, 9223372036854775807);

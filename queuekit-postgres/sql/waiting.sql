@@ -1,57 +1,85 @@
 -- Counts of waiting jobs of queues; each counts up to a bound.
 -- Parameters: $1 queues; $2 the bound.
--- Result: a row per queue: queue; jobs without partition key that are due, and since when the
--- oldest; those that are not due and have failed; those that are not due and have not failed; jobs
--- with a key; leases that ran out.
--- Index: queues_pkey, ready_order, jobs_pkey, jobs_keyed, running_expiry.
+-- Result: a row per queue: queue; since when the oldest job without partition key is due; how many
+-- without one are not due; how many of these have failed; how many jobs have a key; how many
+-- without one are due, if a count before this one reached the bound, else NULL: they are the rest
+-- of those that wait; leases that ran out.
+-- Index: queues_pkey, ready_order, jobs_failed, running_pkey, jobs_keyed, running_expiry.
 -- Locks: nothing.
 SELECT
-    queues.id, plain.due, plain.oldest, future.failed, future.scheduled, keyed.jobs AS keyed,
-    lease.expired
+    queues.id, oldest.at AS oldest, later.jobs AS later, failed.jobs AS failed,
+    keyed.jobs AS keyed, due.jobs AS due, lease.expired
 FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
 CROSS JOIN queuekit.queues
+-- The few ranks that there are. A look at each of 32 costs more than all the rest.
 CROSS JOIN LATERAL (
-    SELECT count(*) AS due, min(part.at) AS oldest
+    SELECT ARRAY(
+        WITH RECURSIVE found AS (
+            (
+                SELECT ready.rank
+                FROM queuekit.ready
+                WHERE ready.queue = queues.id AND ready.rank >= 0
+                ORDER BY ready.rank
+                LIMIT 1
+            )
+            UNION ALL
+            SELECT next.rank
+            FROM found
+            CROSS JOIN LATERAL (
+                SELECT ready.rank
+                FROM queuekit.ready
+                WHERE ready.queue = queues.id AND ready.rank > found.rank
+                ORDER BY ready.rank
+                LIMIT 1
+            ) AS next
+        )
+        SELECT found.rank
+        FROM found
+    ) AS ranks
+    OFFSET 0
+) AS levels
+CROSS JOIN LATERAL (
+    SELECT min(first.at) AS at
+    FROM unnest(levels.ranks) AS level (rank)
+    CROSS JOIN LATERAL (
+        SELECT ready.at
+        FROM queuekit.ready
+        WHERE
+            ready.queue = queues.id AND ready.rank = level.rank
+            AND ready.at <= clock.now AND ready.slot IS NULL
+        ORDER BY ready.at, ready.seq
+        LIMIT 1
+    ) AS first
+) AS oldest
+CROSS JOIN LATERAL (
+    SELECT count(*) AS jobs
     FROM (
-        SELECT due.at
-        FROM generate_series(0, 31) AS level (rank)
+        SELECT
+        FROM unnest(levels.ranks) AS level (rank)
         CROSS JOIN LATERAL (
-            SELECT ready.at
+            SELECT
             FROM queuekit.ready
             WHERE
-                ready.queue = queues.id AND ready.rank = level.rank::smallint
-                AND ready.at <= clock.now AND ready.slot IS NULL
-            ORDER BY ready.at, ready.seq
-            LIMIT $2::int
-        ) AS due
-        LIMIT $2::int
-    ) AS part
-) AS plain
-CROSS JOIN LATERAL (
-    SELECT
-        count(*) FILTER (WHERE part.attempts > 0) AS failed,
-        count(*) FILTER (WHERE part.attempts = 0) AS scheduled
-    FROM (
-        SELECT job.attempts
-        FROM generate_series(0, 31) AS level (rank)
-        CROSS JOIN LATERAL (
-            SELECT ready.id
-            FROM queuekit.ready
-            WHERE
-                ready.queue = queues.id AND ready.rank = level.rank::smallint
+                ready.queue = queues.id AND ready.rank = level.rank
                 AND ready.at > clock.now AND ready.slot IS NULL
             ORDER BY ready.at, ready.seq
             LIMIT $2::int
-        ) AS later
-        CROSS JOIN LATERAL (
-            SELECT jobs.attempts
-            FROM queuekit.jobs
-            WHERE jobs.id = later.id
-            OFFSET 0
         ) AS job
         LIMIT $2::int
     ) AS part
-) AS future
+) AS later
+CROSS JOIN LATERAL (
+    SELECT count(*) AS jobs
+    FROM (
+        SELECT
+        FROM queuekit.jobs
+        WHERE
+            jobs.queue = queues.id AND jobs.scheduled_at > clock.now
+            AND jobs.attempts > 0 AND coalesce(jobs.lane, '') = ''
+            AND NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id OFFSET 0)
+        LIMIT $2::int
+    ) AS part
+) AS failed
 CROSS JOIN LATERAL (
     SELECT count(*) AS jobs
     FROM (
@@ -61,6 +89,24 @@ CROSS JOIN LATERAL (
         LIMIT $2::int
     ) AS part
 ) AS keyed
+CROSS JOIN LATERAL (
+    SELECT CASE WHEN $2::int <= greatest(later.jobs, keyed.jobs) THEN count(*) END AS jobs
+    FROM (
+        SELECT
+        FROM unnest(levels.ranks) AS level (rank)
+        CROSS JOIN LATERAL (
+            SELECT
+            FROM queuekit.ready
+            WHERE
+                ready.queue = queues.id AND ready.rank = level.rank
+                AND ready.at <= clock.now AND ready.slot IS NULL
+            ORDER BY ready.at, ready.seq
+            LIMIT $2::int
+        ) AS job
+        WHERE $2::int <= greatest(later.jobs, keyed.jobs)
+        LIMIT $2::int
+    ) AS part
+) AS due
 CROSS JOIN LATERAL (
     SELECT count(*) AS expired
     FROM (

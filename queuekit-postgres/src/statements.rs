@@ -177,6 +177,7 @@ statements! {
     ListWaiting "list_waiting"
     Waiting "waiting"
     WaitingKeyed "waiting_keyed"
+    WaitingSample "waiting_sample"
     Placed "placed"
     Blocker "blocker"
     CountBefore "count_before"

@@ -11,6 +11,7 @@ mod common;
 
 mod clock;
 mod close;
+mod counts;
 mod deadlocks;
 mod doctor;
 mod event_log;

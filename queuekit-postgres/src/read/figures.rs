@@ -23,13 +23,17 @@ use crate::step::Change;
 /// Up to this many jobs are counted exactly.
 const EXAMINED: i32 = EXACT_COUNT as i32;
 
-/// What waits in a queue.
+/// What waits in a queue. Each count stops one above [`EXAMINED`].
 struct Waiting {
-    due: i64,
+    /// Since when the oldest job without a partition key is ready.
     oldest: Option<Timestamp>,
+    /// Jobs without a key that are not due.
+    later: i64,
+    /// Those of them that have failed.
     failed: i64,
-    scheduled: i64,
     keyed: i64,
+    /// Jobs without a key that are due. None: those that the other counts leave.
+    due: Option<i64>,
     expired: i64,
 }
 
@@ -97,7 +101,8 @@ async fn queue(
     let count = |state: State| figures.map_or(0, |of| unsigned(of.counts[state as usize]));
     let mut oldest = None;
     if let Some(waiting) = waiting {
-        oldest = count_waiting(session, &row, &waiting, count(State::Pending), &mut queue).await?;
+        let pending = count(State::Pending).cast_signed();
+        oldest = count_waiting(session, &row, &waiting, pending, &mut queue).await?;
         let expired = unsigned(waiting.expired);
         let bounded = |value| Count { value, exact: waiting.expired <= i64::from(EXAMINED) };
         queue.counts.set(Status::Expired, bounded(expired));
@@ -124,7 +129,7 @@ async fn count_waiting(
     session: &Session<'_>,
     row: &QueueRow,
     waiting: &Waiting,
-    pending: u64,
+    pending: i64,
     queue: &mut Queue,
 ) -> Outcome<Option<Timestamp>> {
     let mut counts = [0_i64; Status::ALL.len()];
@@ -133,31 +138,41 @@ async fn count_waiting(
     if waiting.keyed > i64::from(EXAMINED) {
         let placed = session.query(Sql::Placed, params![row.id]).await?;
         let placed: i64 = placed.first().map_or(Ok(0), |row| row.try_get("jobs"))?;
-        let plain = waiting.due + waiting.failed + waiting.scheduled;
         counts[Status::Ready as usize] += placed;
-        let blocked = pending.cast_signed() - plain - placed;
+        let blocked = pending - waiting.due.unwrap_or_default() - waiting.later - placed;
         counts[Status::Blocked as usize] += blocked.max(0);
         keyed_exact = false;
     } else if waiting.keyed > 0 {
         let due = count_keyed(session, row.id, &mut counts).await?;
         oldest = oldest.into_iter().chain(due).min();
     }
-    let mut sizes = [waiting.due, waiting.failed + waiting.scheduled];
-    let keyed: i64 = counts.iter().sum();
-    let exact = fill_up(&mut sizes, pending.cast_signed() - keyed) && keyed_exact;
+    let plain = pending - counts.iter().sum::<i64>();
+    let mut sizes = [waiting.due.unwrap_or(plain - waiting.later).max(0), waiting.later];
+    let exact = fill_up(&mut sizes, plain) && keyed_exact;
     counts[Status::Ready as usize] += sizes[0];
-    let future = (waiting.failed + waiting.scheduled).max(1);
-    let failed = sizes[1] * waiting.failed / future;
+    let is_split = waiting.failed <= i64::from(EXAMINED);
+    let failed = match is_split {
+        true => waiting.failed,
+        false => sample_failed(session, row.id, sizes[1]).await?,
+    };
     counts[Status::Failed as usize] += failed;
     counts[Status::Scheduled as usize] += sizes[1] - failed;
-    let future_exact =
-        exact && (sizes[1] <= i64::from(EXAMINED) || failed == 0 || failed == sizes[1]);
     for status in State::Pending.statuses().iter() {
         let value = unsigned(counts[status as usize]);
-        let exact = if status == Status::Ready { exact } else { future_exact };
+        let exact = exact && (is_split || matches!(status, Status::Ready | Status::Blocked));
         queue.counts.set(status, Count { value, exact });
     }
     Ok(oldest)
+}
+
+/// Of the jobs that are not due, the share that has failed among the next ones.
+async fn sample_failed(session: &Session<'_>, queue: i32, later: i64) -> Outcome<i64> {
+    let counted = session.query(Sql::WaitingSample, params![queue, EXAMINED]).await?;
+    let [jobs, failed] = match counted.first() {
+        Some(row) => [row.try_get::<_, i64>("jobs")?, row.try_get("failed")?],
+        None => [0, 0],
+    };
+    Ok(later * failed / jobs.max(1))
 }
 
 /// Looks at each job with a partition key. Returns since when the oldest of them is ready.
@@ -198,17 +213,17 @@ fn fill_up(sizes: &mut [i64], whole: i64) -> bool {
 }
 
 columns! {
-    struct WaitingColumns { id, due, oldest, failed, scheduled, keyed, expired }
+    struct WaitingColumns { id, oldest, later, failed, keyed, due, expired }
 }
 
 impl Waiting {
     fn read(row: &Row, at: &WaitingColumns) -> Result<Self, tokio_postgres::Error> {
         Ok(Self {
-            due: row.try_get(at.due)?,
             oldest: row.try_get::<_, Option<i64>>(at.oldest)?.map(Timestamp::from_millis),
+            later: row.try_get(at.later)?,
             failed: row.try_get(at.failed)?,
-            scheduled: row.try_get(at.scheduled)?,
             keyed: row.try_get(at.keyed)?,
+            due: row.try_get(at.due)?,
             expired: row.try_get(at.expired)?,
         })
     }
