@@ -13,8 +13,9 @@ Commands:
                      --repeat: only the test programs, so often, and how often each test failed
                      --beside: with so many busy threads beside them
                      --only: only these programs, as `sqlite` or `queuekit-core`
-  ci [--nightly]     what CI runs: formatting, lints, the facade without features, docs, licences,
-                     tidy, MSRV, the same as `test`, and the guards that the last change touched
+  ci [--nightly]     what CI runs: formatting, lints, the examples with a user's features, docs,
+                     licences, tidy, MSRV, the same as `test`, and the guards that the last
+                     change touched
                      --nightly: the same as `test --long`, each library's features alone, every
                      guard of every store, other versions of servers, cargo-mutants, and
                      `test --repeat 10 --beside 2`
