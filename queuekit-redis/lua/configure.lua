@@ -30,5 +30,5 @@ if order() ~= before and (fair or moving or call('EXISTS', Q.partition_keys) == 
     or call('EXISTS', Q.waiting) == 1) then
     call('HSET', Q.meta, 'moving', 'p')
 end
-wake()
+set_marker(Q.wake)
 return call('HEXISTS', Q.meta, 'moving')

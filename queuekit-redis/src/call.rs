@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::codec::{millis, number_of};
 use crate::error::{Class, Failure, Outcome, closed, panicked};
-use crate::indeterminate::{reached_few, timed_out, told};
+use crate::indeterminate::{Answered, reached_few, timed_out, told};
 use crate::keys::QueueKeys;
 use crate::node::Node;
 use crate::repeat::{Call, is_worth_a_try};
@@ -37,15 +37,6 @@ pub(crate) enum Request {
     To(Arc<Node>, Cmd),
     /// A script for the server that has the keys, which are all in one slot.
     Script { script: Lua, keys: Vec<QueueKeys>, args: Vec<Vec<u8>> },
-}
-
-/// The answer to a call.
-#[derive(Debug)]
-pub(crate) struct Answered {
-    pub(crate) value: Value,
-    /// How long ago the first attempt was made, if its answer was lost: jobs that are found stored
-    /// now may be the call's own.
-    pub(crate) repeats: Option<Duration>,
 }
 
 /// The progress of a call.
@@ -95,14 +86,16 @@ impl RedisStore {
         self.call_within(self.time_left(), operation, call, request).await
     }
 
-    /// The same, and says whether the answer is that to a repetition.
+    /// The same, and says whether the answer is that to a repetition. `doubt` is that of an earlier
+    /// request of the same call.
     pub(crate) async fn call_told(
         &self,
         operation: &'static str,
         call: Call,
         request: Request,
+        doubt: Option<Instant>,
     ) -> Result<Answered> {
-        self.send_within(self.time_left(), operation, call, request).await
+        self.send_within(self.time_left(), operation, call, request, doubt).await
     }
 
     /// The same, in the time that is left of a call with several steps.
@@ -113,7 +106,7 @@ impl RedisStore {
         call: Call,
         request: Request,
     ) -> Result<Value> {
-        Ok(self.send_within(time, operation, call, request).await?.value)
+        Ok(self.send_within(time, operation, call, request, None).await?.value)
     }
 
     async fn send_within(
@@ -122,11 +115,12 @@ impl RedisStore {
         operation: &'static str,
         call: Call,
         request: Request,
+        doubt: Option<Instant>,
     ) -> Result<Answered> {
         let send = |shared: Arc<Shared>| async move {
             let most = if call.is_glance() { GLANCE } else { time };
             let deadline = Instant::now() + time.min(most);
-            shared.try_until(deadline, call, &request).await
+            shared.try_until(deadline, call, &request, doubt).await
         };
         self.on_io(operation, send).await
     }
@@ -181,8 +175,9 @@ impl Shared {
         deadline: Instant,
         call: Call,
         request: &Request,
+        doubt: Option<Instant>,
     ) -> Result<Answered> {
-        let mut progress = Progress::default();
+        let mut progress = Progress { doubt, ..Progress::default() };
         let mut last = None;
         loop {
             let until = match progress.hung {
@@ -211,8 +206,7 @@ impl Shared {
             };
             let failure = match answer {
                 Ok(value) => {
-                    let repeats = progress.doubt.map(|since| since.elapsed());
-                    return Ok(Answered { value, repeats });
+                    return Ok(Answered { value, at: Instant::now(), doubt: progress.doubt });
                 }
                 Err(failure) => failure,
             };

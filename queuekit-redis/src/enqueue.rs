@@ -4,12 +4,17 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 use queuekit_core::{EnqueueOutcome, NewJob, Result};
+use redis::Value;
+use tokio::time::Instant;
 
-use crate::RedisStore;
-use crate::call::{Answered, Request};
+use crate::call::Request;
+use crate::codec::is_word;
+use crate::indeterminate::Answered;
+use crate::keys::QueueKeys;
 use crate::repeat::Call;
 use crate::scripts::Lua;
 use crate::step::{Grouped, Refusals, joined};
+use crate::{RedisStore, Shared};
 
 impl RedisStore {
     /// Stores jobs in one step; in a Cluster, in one step per slot.
@@ -46,13 +51,41 @@ impl RedisStore {
         parts.into_values().collect()
     }
 
-    async fn store(&self, jobs: &[NewJob], grouped: &Grouped<'_>, anew: bool) -> Result<Answered> {
-        let shared = &*self.shared;
-        let keys = grouped.queues.iter().map(|queue| shared.keyspace.of(queue)).collect();
-        let args = grouped.args(jobs, anew);
-        let request = Request::Script { script: Lua::Enqueue, keys, args };
-        let waits = shared.wait_replicas.is_some();
-        self.call_told("enqueue", if waits { Call::Stored } else { Call::Repeatable }, request)
-            .await
+    /// Stores jobs with the short form of the script, or with the full one if the short one does
+    /// not do for them.
+    async fn store(&self, jobs: &[NewJob], part: &Grouped<'_>, anew: bool) -> Result<Answered> {
+        let Shared { keyspace, known, .. } = &*self.shared;
+        let mut doubt = None;
+        let plain = part.plain_queue(jobs).filter(|queue| !anew && known.may_be_plain(queue));
+        if let Some(queue) = plain {
+            let (keys, args) = (vec![keyspace.plain(queue)], part.plain_args(jobs));
+            let answer = self.send_jobs(Lua::EnqueuePlain, keys, args, None).await?;
+            if is_refusal(&answer.value, b"settings") {
+                known.learn_not_plain(queue);
+            } else if !is_refusal(&answer.value, b"stored") {
+                return Ok(answer);
+            }
+            // An attempt whose answer was lost may have stored the jobs.
+            doubt = answer.doubt;
+        }
+        let keys = part.queues.iter().map(|queue| keyspace.of(queue)).collect();
+        self.send_jobs(Lua::Enqueue, keys, part.args(jobs, anew), doubt).await
     }
+
+    async fn send_jobs(
+        &self,
+        script: Lua,
+        keys: Vec<QueueKeys>,
+        args: Vec<Vec<u8>>,
+        doubt: Option<Instant>,
+    ) -> Result<Answered> {
+        let waits = self.shared.wait_replicas.is_some();
+        let call = if waits { Call::Stored } else { Call::Repeatable };
+        self.call_told("enqueue", call, Request::Script { script, keys, args }, doubt).await
+    }
+}
+
+/// Whether the short form has stored nothing, for this reason.
+fn is_refusal(answer: &Value, reason: &[u8]) -> bool {
+    matches!(answer, Value::Array(words) if is_word(words.first(), reason))
 }

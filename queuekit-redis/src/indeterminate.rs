@@ -3,9 +3,29 @@
 use std::time::Duration;
 
 use queuekit_core::{Error, ErrorKind};
+use redis::Value;
+use tokio::time::Instant;
 
 use crate::error::{Class, Failure};
 use crate::repeat::Call;
+
+/// The answer to a call.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) value: Value,
+    /// When it came.
+    pub(crate) at: Instant,
+    /// When the first attempt was made, if its answer was lost.
+    pub(crate) doubt: Option<Instant>,
+}
+
+impl Answered {
+    /// How long ago the first attempt was made, if its answer was lost: jobs that are found stored
+    /// now may be the call's own.
+    pub(crate) fn repeats(&self) -> Option<Duration> {
+        self.doubt.map(|since| self.at - since)
+    }
+}
 
 /// The error that the caller gets: `Indeterminate` if the call is in doubt.
 pub(crate) fn told(failure: Failure, call: Call, doubt: bool) -> Error {

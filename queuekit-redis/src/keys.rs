@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use queuekit_core::QueueName;
 
-use crate::layout::{HISTORY, JOBS, LOG, QUEUE, SCHEDULES, WORKERS};
+use crate::layout::{HISTORY, JOBS, LOG, PLAIN, QUEUE, SCHEDULES, WORKERS};
 
 /// Queues of events share a slot, so that one script reaches all of them.
 const EVENTS: &str = "event.";
@@ -105,9 +105,19 @@ impl Keyspace {
 
     /// The keys `JOBS` of a queue.
     pub(crate) fn records(&self, queue: &QueueName) -> QueueKeys {
+        self.some(queue, JOBS.parts)
+    }
+
+    /// The keys `PLAIN` of a queue.
+    pub(crate) fn plain(&self, queue: &QueueName) -> QueueKeys {
+        self.some(queue, PLAIN.parts)
+    }
+
+    /// Some keys of a queue, which are listed in the order of `QUEUE`.
+    fn some(&self, queue: &QueueName, some: &[&str]) -> QueueKeys {
         let all = self.of(queue);
         let parts = QUEUE.parts.iter().zip(all.iter());
-        let needed = parts.filter(|(part, _)| JOBS.parts.contains(part));
+        let needed = parts.filter(|(part, _)| some.contains(part));
         needed.map(|(_, key)| key.clone()).collect()
     }
 
@@ -153,6 +163,9 @@ mod tests {
         assert_eq!(of("mail")[0], "qk:{mail}:mail:meta");
         assert_eq!(of("event.mail")[1], "qk:{events}:event.mail:data");
         assert_eq!(keyspace.marker(&QueueName::new("mail").unwrap()), "qk:{mail}:mail:wake");
+        let parts = PLAIN.parts.iter().map(|part| format!("qk:{{mail}}:mail:{part}"));
+        let plain = keyspace.plain(&QueueName::new("mail").unwrap());
+        assert_eq!(plain[..], parts.collect::<Vec<_>>());
         assert_eq!(keyspace.log()[1], "qk:{events}:order");
         let data = |name: &str| keyspace.event_data(&QueueName::new(name).unwrap());
         assert_eq!(data("event.mail").as_deref(), Some("qk:{events}:data"));

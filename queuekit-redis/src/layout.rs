@@ -339,6 +339,9 @@ keys! {
         running, groups, group_times,
     }
 
+    /// The keys of a queue that an enqueue of plain jobs needs.
+    PLAIN Plain { meta, data, ready, wake }
+
     /// The keys of a queue that show whether its jobs still need their payloads.
     JOBS Jobs { data, state }
 

@@ -8,9 +8,10 @@ use queuekit_core::{JobId, QueueName, Result};
 use redis::{Value, cmd};
 
 use crate::RedisStore;
-use crate::call::{Answered, Request};
+use crate::call::Request;
 use crate::codec::{array_of, bytes_of, is_word, number_of};
 use crate::error::unreadable;
+use crate::indeterminate::Answered;
 use crate::keys::QueueKeys;
 use crate::repeat::Call;
 use crate::scripts::Lua;

@@ -9,8 +9,9 @@ use crate::layout::lua::inline;
 
 /// The name in scripts of how many error groups of a queue are kept.
 const MOST_GROUPS: &str = "MOST_ERROR_GROUPS";
-/// The piece before every script that works on a queue.
-const QUEUE: &str = include_str!("../lua/lib/queue.lua");
+/// The pieces before every script that works on a queue.
+const QUEUE: &str =
+    concat!(include_str!("../lua/lib/base.lua"), include_str!("../lua/lib/queue.lua"));
 
 /// The effect of a script, by which the server decides when it may not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +97,7 @@ macro_rules! scripts {
 
 scripts! {
     Enqueue: Adds [JOB, PARTITION_KEY, CHANGE] "lib/enqueue" "enqueue",
+    EnqueuePlain: Adds "lib/base" "enqueue_plain",
     // The fence lets the jobs of a schedule's change through once.
     EnqueueOnce: Adds [JOB, PARTITION_KEY, CHANGE] "fence" "lib/enqueue" "enqueue",
     Exchange: Frees [JOB, PARTITION_KEY, CHANGE, RESERVE, PAYLOAD] "exchange",

@@ -130,6 +130,15 @@ async fn r10_1_an_operation_whose_reply_breaks_off_is_never_called_certainly_not
     // One is stored, all others find its key.
     cuts.sweep("enqueue", async |_| build(draft().queue("plain")), enqueue).await;
     cuts.sweep("enqueue of a duplicate", new, enqueue).await;
+    let again = async |store: &RedisStore| {
+        let job = build(draft());
+        create(store, &job).await;
+        job.repeated()
+    };
+    cuts.sweep("enqueue of a stored job", again, enqueue).await;
+    let fair = QueuePatch::default().order(Order::Fair);
+    cuts.direct().configure(&queue("fair"), &fair).await.unwrap();
+    cuts.sweep("enqueue to a fair queue", async |_| build(draft().queue("fair")), enqueue).await;
     let reserve =
         async |store: &RedisStore, _| store.reserve(&request(QueueName::default(), 1)).await;
     cuts.sweep("reserve", async |store| create(store, &build(draft())).await, reserve).await;

@@ -34,6 +34,7 @@ mod nack;
 mod opening;
 mod outbox;
 mod partition;
+mod plain_enqueue;
 mod queue_of_job;
 mod quiet;
 mod replicas;

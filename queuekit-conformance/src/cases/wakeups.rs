@@ -60,8 +60,10 @@ pub async fn r13_6_work_rings_on_other_handles(world: &dyn World) {
     for wakeup in [&enqueue, &release, &resume] {
         until_quiet(wakeup).await;
     }
-    world.enqueue(draft().queue(enqueued)).await;
-    assert_rings(&enqueue, "an enqueue").await;
+    for what in ["the first enqueue of a queue", "another enqueue"] {
+        world.enqueue(draft().queue(enqueued)).await;
+        assert_rings(&enqueue, what).await;
+    }
     world.release(&lease, Duration::ZERO).await;
     assert_rings(&release, "a release").await;
     world.configure(resumed, QueuePatch::default().paused(false)).await;

@@ -8,8 +8,6 @@
 -- and the id of the holder of its idempotency key; or `full` and nothing.
 local answer = {}
 
--- How many ids are looked up at once: their data comes with them, and may be large.
-local AT_ONCE = 8
 -- Records of the same kind and payload differ in length by less: by their keys and metadata.
 local MARGIN = 40960
 
@@ -58,8 +56,8 @@ local some = false
 -- is read for others: a call may name many large jobs.
 local function lengths_of(ids)
     local lengths = {}
-    for from = 1, #ids, AT_ONCE do
-        local to = math.min(from + AT_ONCE - 1, #ids)
+    for from = 1, #ids, IDS_AT_ONCE do
+        local to = math.min(from + IDS_AT_ONCE - 1, #ids)
         local values = not some and call('HMGET', Q.data, unpack(ids, from, to))
         for at = from, to do
             if values then

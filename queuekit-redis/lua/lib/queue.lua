@@ -1,20 +1,11 @@
--- The keys of a queue, its settings, and the instant of the call.
+-- The keys of a queue, its settings, and the notes of what is written. Needs lib/base.lua.
 -- KEYS: those of a queue from `base` on.
---
--- Names in capitals like STATE and QUEUE are records and keys of src/layout.rs. A script is sent
--- with their numbers instead; src/layout/lua.rs has the forms.
-local sub, byte, format, floor = string.sub, string.byte, string.format, math.floor
 
--- Scores of `ready` are level x LEVEL + ms: exact in a double, and one set serves all priorities.
-local LEVEL = 8796093022208
--- In the records of a job: no time, and no nonce.
-local NO_TIME, NO_NONCE = STATE.started.zero, string.rep('\0', STATE.nonce.width)
+-- In the records of a job: no nonce.
+local NO_NONCE = string.rep('\0', STATE.nonce.width)
 
 -- `now_text` is the present as text for scores: the server would spell a number out at length.
-local time = redis.call('TIME')
-local now = time[1] * 1000 + floor(time[2] / 1000)
-local now_hex, now_ms = format(STATE.started.hex, now), format(BEAT.at.decimal, now)
-local now_text = format('%.0f', now)
+local now_ms, now_text = format(BEAT.at.decimal, now), format('%.0f', now)
 
 -- The names of the queue's keys by part, and its settings.
 local Q, per_key, skip, hold, fair, paused, max_pending, dedup, moving, known
@@ -110,10 +101,6 @@ local function time_hex(ms)
     return format(STATE.started.hex, ms)
 end
 
-local function seq_hex(number)
-    return format(STATE.seq.hex, number)
-end
-
 -- Caches numbers as text: lengths, levels and times repeat often.
 local numbers = {}
 
@@ -125,13 +112,6 @@ local function hex(text, from, to)
         numbers[digits] = number
     end
     return number
-end
-
--- Sets the marker, which wakes one sleeper and stays until one takes it.
-local function wake()
-    if call('LLEN', Q.wake) == 0 then
-        call('LPUSH', Q.wake, '1')
-    end
 end
 
 -- Notes that a key has changed.
@@ -170,6 +150,6 @@ local function conclude()
     end
     flush_all()
     if stirred then
-        wake()
+        set_marker(Q.wake)
     end
 end

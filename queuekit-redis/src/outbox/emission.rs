@@ -10,7 +10,7 @@ use redis::Value;
 
 use super::{answered, record, settings};
 use crate::RedisStore;
-use crate::call::{Answered, Request};
+use crate::call::Request;
 use crate::codec::{array_of, bytes_of, delivery_data, event_id, is_word, millis};
 use crate::indeterminate::may_be_of;
 use crate::keys::QueueKeys;
@@ -126,10 +126,11 @@ impl RedisStore {
             args.extend_from_slice(events);
             deliveries.push(&mut args);
             let request = Request::Script { script: Lua::Emit, keys: deliveries.keys(self), args };
-            self.call_told(operation, call, request)
+            self.call_told(operation, call, request, None)
         };
-        let Answered { value, repeats } = self.in_queues(&deliveries.queues, store).await?;
-        let answer = array_of(value).ok_or_else(|| answered(operation))?;
+        let answer = self.in_queues(&deliveries.queues, store).await?;
+        let repeats = answer.repeats();
+        let answer = array_of(answer.value).ok_or_else(|| answered(operation))?;
         if is_word(answer.first(), b"stale") {
             let stale = settings(answer.into_iter().skip(1));
             return stale.map(Told::Stale).ok_or_else(|| answered(operation));

@@ -7,10 +7,9 @@ use queuekit_core::limits::DELAY;
 use queuekit_core::{EnqueueOutcome, Error, JobId, NewJob, QueueName, Result, Start, retry};
 use redis::Value;
 
-use crate::call::Answered;
 use crate::codec::{array_of, bytes_of, is_word, job_id, millis, number_of, static_data};
 use crate::error::answered;
-use crate::indeterminate::may_be_of;
+use crate::indeterminate::{Answered, may_be_of};
 use crate::layout::SAME;
 use crate::layout::bytes::Parts;
 
@@ -53,6 +52,14 @@ fn push_jobs<'a>(args: &mut Vec<Vec<u8>>, jobs: impl ExactSizeIterator<Item = &'
     }
 }
 
+/// Whether the short form does for a job.
+fn is_plain(job: &NewJob) -> bool {
+    job.start() == Start::After(Duration::ZERO)
+        && job.deadline().is_none()
+        && job.partition_key().is_none()
+        && job.idempotency_key().is_none()
+}
+
 impl<'a> Grouped<'a> {
     pub(crate) fn of(jobs: &'a [NewJob]) -> Self {
         let mut grouped = Self::default();
@@ -81,9 +88,24 @@ impl<'a> Grouped<'a> {
         args
     }
 
+    /// The queue of these jobs if the short form of the script does for them.
+    pub(crate) fn plain_queue(&self, jobs: &[NewJob]) -> Option<&'a QueueName> {
+        let [queue] = self.queues[..] else { return None };
+        self.jobs.iter().flatten().all(|at| is_plain(&jobs[*at])).then_some(queue)
+    }
+
+    /// The arguments of the short form.
+    pub(crate) fn plain_args(&self, jobs: &[NewJob]) -> Vec<Vec<u8>> {
+        let jobs = || self.jobs.iter().flatten().map(|at| &jobs[*at]);
+        let mut args = vec![jobs().count().to_string().into_bytes()];
+        args.extend(jobs().map(|job| job.id().as_bytes().to_vec()));
+        args.extend(jobs().map(static_data));
+        args
+    }
+
     pub(crate) fn read(&self, jobs: &[NewJob], answer: Answered) -> Result<Refusals> {
-        let Answered { value, repeats } = answer;
-        let answer = match value {
+        let repeats = answer.repeats();
+        let answer = match answer.value {
             Value::Int(_) => Vec::new(),
             answer => array_of(answer).ok_or_else(|| answered("enqueue"))?,
         };
@@ -115,7 +137,9 @@ impl<'a> Grouped<'a> {
     ) -> Result<()> {
         let positions: Vec<usize> = self.jobs.iter().flatten().copied().collect();
         let Refusals { answer, repeats } = refusals;
-        let (mut answer, mut seen) = (answer.into_iter(), HashSet::new());
+        let mut answer = answer.into_iter();
+        // The jobs before the present one. Those that the answer leaves out were created.
+        let (mut seen, mut passed) = (HashSet::new(), 0);
         while let Some(number) = answer.next() {
             let number = number_of(number).and_then(|number| usize::try_from(number).ok());
             let reason = answer.next().and_then(bytes_of);
@@ -124,13 +148,14 @@ impl<'a> Grouped<'a> {
                 return Err(answered("enqueue"));
             };
             let at = *positions.get(number).ok_or_else(|| answered("enqueue"))?;
+            let before = positions.get(passed..number).unwrap_or_default();
+            seen.extend(before.iter().map(|at| jobs[*at].id()));
+            passed = number + 1;
             let existing = jobs[at].id();
+            let is_first = seen.insert(existing);
             let refused = match &reason[..] {
-                b"same" => same(existing, &with, repeats, seen.insert(existing)),
-                b"other" => {
-                    seen.insert(existing);
-                    Some(EnqueueOutcome::Conflict { existing })
-                }
+                b"same" => same(existing, &with, repeats, is_first),
+                b"other" => Some(EnqueueOutcome::Conflict { existing }),
                 reason => refused(reason, &with),
             };
             outcomes[at] = refused.ok_or_else(|| answered("enqueue"))?;
