@@ -165,7 +165,7 @@ async fn count_waiting(
     Ok(oldest)
 }
 
-/// Of the jobs that are not due, the share that has failed among the next ones.
+/// Estimates how many of `later` jobs that are not due have failed, by the share of the next ones.
 async fn sample_failed(session: &Session<'_>, queue: i32, later: i64) -> Outcome<i64> {
     let counted = session.query(Sql::WaitingSample, params![queue, EXAMINED]).await?;
     let [jobs, failed] = match counted.first() {
