@@ -52,8 +52,8 @@ pub(super) trait Weigh {
 /// Merges calls: while one flush is under way, those that come form the next one.
 ///
 /// A flush is a future that all who wait for it poll, so it needs no task, no timer and no runtime,
-/// and it continues if one of them is dropped. A caller that is dropped before its flush began is
-/// left out of it.
+/// and it continues if one of them is dropped: each call that it took keeps it alive. A caller that
+/// is dropped before its flush began is left out of it.
 pub(super) struct Coalescer<F: Flush> {
     shared: Arc<Inner<F>>,
 }
@@ -69,8 +69,8 @@ struct State<F: Flush> {
     waiting: VecDeque<Weak<Call<F>>>,
     /// The flush that will take them; it begins when the one before it has ended.
     next: Option<WeakShared<BoxFuture<'static, ()>>>,
-    /// The flush begun last. Both are weak: a flush without waiting callers is dropped, and with it
-    /// the connection it held.
+    /// The flush begun last. Both are weak: a flush whose callers are all gone is dropped, and with
+    /// it the connection it held.
     last: Option<WeakShared<BoxFuture<'static, ()>>>,
 }
 
@@ -81,8 +81,19 @@ struct Call<F: Flush> {
     items: Vec<F::Item>,
     came: Instant,
     answer: Mutex<Option<Answer<F>>>,
+    place: Mutex<Place>,
     /// Wakes the caller if its answer comes before the flush that it waits for.
     waker: AtomicWaker,
+}
+
+/// Where a call is.
+enum Place {
+    Waiting,
+    /// In this flush, which lives as long as the caller: whoever drove it may have been answered by
+    /// the flush before, and be gone.
+    Taken(Flushing),
+    /// Its caller was dropped.
+    Gone,
 }
 
 /// What a flush came to, for one call.
@@ -107,8 +118,10 @@ impl<F: Flush> Coalescer<F> {
         if items.is_empty() {
             return Ok(Vec::new());
         }
-        let call = Arc::new(Call::new(items));
-        let mut flushing = self.join(&call);
+        let call = Caller(Arc::new(Call::new(items)));
+        let call = &call.0;
+        let mut flushing = self.join(call);
+        let mut is_taken = false;
         loop {
             match call.answered(flushing).await {
                 Some(Answer::Is(answer)) => return answer,
@@ -116,10 +129,13 @@ impl<F: Flush> Coalescer<F> {
                 Some(Answer::GoesAlone) => {
                     return call.whole(self.shared.flush(&call.items).await);
                 }
+                None if is_taken => return Err(unanswered()),
                 None => {}
             }
-            // The flush was full: the call is in the next one.
-            flushing = self.next_flush(&mut lock(&self.shared.state));
+            // The flush was full: the call is in the one after it, which may have begun.
+            let taken = call.taken_by();
+            is_taken = taken.is_some();
+            flushing = taken.unwrap_or_else(|| self.next_flush(&mut lock(&self.shared.state)));
         }
     }
 
@@ -154,6 +170,10 @@ impl<F: Flush> Inner<F> {
     fn begin(&self) -> Vec<Arc<Call<F>>> {
         let mut state = lock(&self.state);
         state.last = state.next.take();
+        // This is the flush that begins. It is being polled, so it is there.
+        let Some(own) = state.last.as_ref().and_then(WeakShared::upgrade) else {
+            return Vec::new();
+        };
         let limits = self.flush.limits();
         let (mut items, mut bytes, mut calls) = (0, 0, Vec::new());
         while let Some(front) = state.waiting.front() {
@@ -166,7 +186,9 @@ impl<F: Flush> Inner<F> {
                 if full && !calls.is_empty() {
                     break;
                 }
-                calls.push(call);
+                if call.take(&own) {
+                    calls.push(call);
+                }
             }
             state.waiting.pop_front();
         }
@@ -287,10 +309,44 @@ fn behind(error: &Error) -> Error {
     Error::new(ErrorKind::Unavailable, message).caused_by(error.clone())
 }
 
+fn unanswered() -> Error {
+    let message = "the call has no answer; whether it took effect is unknown; report this bug";
+    Error::new(ErrorKind::Indeterminate, message)
+}
+
+/// A call as its caller holds it.
+struct Caller<F: Flush>(Arc<Call<F>>);
+
+/// A flush holds its calls, and would never be dropped if one of them still held it.
+impl<F: Flush> Drop for Caller<F> {
+    fn drop(&mut self) {
+        let place = std::mem::replace(&mut *lock(&self.0.place), Place::Gone);
+        // Not under the lock: with the flush, others of its calls may go.
+        drop(place);
+    }
+}
+
 impl<F: Flush> Call<F> {
     fn new(items: Vec<F::Item>) -> Self {
         let (came, waker) = (Instant::now(), AtomicWaker::new());
-        Self { items, came, answer: Mutex::new(None), waker }
+        Self { items, came, answer: Mutex::new(None), place: Mutex::new(Place::Waiting), waker }
+    }
+
+    /// Puts it into this flush, unless its caller was dropped.
+    fn take(&self, flush: &Flushing) -> bool {
+        let mut place = lock(&self.place);
+        let is_there = !matches!(*place, Place::Gone);
+        if is_there {
+            *place = Place::Taken(flush.clone());
+        }
+        is_there
+    }
+
+    fn taken_by(&self) -> Option<Flushing> {
+        match &*lock(&self.place) {
+            Place::Taken(flush) => Some(flush.clone()),
+            Place::Waiting | Place::Gone => None,
+        }
     }
 
     /// Its answer, as soon as it is there; none if the flush has ended without it.

@@ -205,6 +205,36 @@ async fn r2_3_a_call_is_never_split_over_flushes() {
     assert_eq!(*lock(&gate.flushed), [1, 600, 900]);
 }
 
+/// Guard: the caller that drove the flush was answered by the one before and dropped it, and with
+/// it the call of another, which then waited in a busy loop.
+#[tokio::test]
+async fn r2_10_a_flush_outlives_the_caller_that_drove_it() {
+    let (coalescer, gate) = coalescer(false);
+    let mut first = pin!(coalescer.submit(vec![1]));
+    assert!(poll_immediate(&mut first).await.is_none());
+    // The second flush is full with one of these.
+    let [mut full, mut driver, mut last] =
+        [2, 3, 4].map(|n| Box::pin(coalescer.submit(vec![n; 600])));
+    assert!(poll_immediate(&mut full).await.is_none());
+    assert!(poll_immediate(&mut driver).await.is_none());
+    gate.permits.add_permits(1);
+    assert_eq!(first.await.unwrap(), [2]);
+    assert!(poll_immediate(&mut full).await.is_none());
+    // Of the third flush, whose call is the driver's.
+    assert!(poll_immediate(&mut last).await.is_none());
+    gate.permits.add_permits(1);
+    assert!(poll_immediate(&mut last).await.is_none());
+    assert_eq!(full.await.unwrap().len(), 600);
+    // The driver ends the third. If it drove a fourth, it would begin that too, and drop it.
+    assert!(poll_immediate(&mut driver).await.is_none());
+    gate.permits.add_permits(1);
+    assert_eq!(driver.await.unwrap()[0], 6);
+    assert_eq!(*lock(&gate.dropped), 0, "flushes dropped");
+    gate.permits.add_permits(1);
+    assert_eq!(last.await.unwrap()[0], 8);
+    assert_eq!(*lock(&gate.flushed), [1, 600, 600, 600]);
+}
+
 /// R10.2: a call that has waited behind a flush without an answer fails with it.
 /// Guard: `give_up_behind`.
 #[tokio::test]
