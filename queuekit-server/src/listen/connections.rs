@@ -11,7 +11,7 @@ use ipnet::IpNet;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
-use crate::peer_network::network_of;
+use crate::peer_network::{is_proxy, network_of};
 use crate::web::HttpLimits;
 use crate::web::limits::LiveLimits;
 
@@ -69,7 +69,7 @@ impl Connections {
     /// idle, waits for one to be or to end.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Connection> {
         let address = network_of(peer);
-        let is_proxy = self.proxies.iter().any(|network| network.contains(&peer.to_canonical()));
+        let is_proxy = is_proxy(peer, &self.proxies);
         let of_address = self.limits.now().connections_of_address;
         if !is_proxy && self.open().by_address.get(&address) >= Some(&of_address) {
             return None;

@@ -78,9 +78,12 @@ impl Server {
         let connections = Connections::new(Arc::clone(&limits), options.proxies.clone());
         let served = api::routes(client, &options, Arc::clone(&limits), stopping.clone());
         let routes = match &options.dashboard {
-            Some(dashboard) => {
-                served.routes.clone().merge(ui::routes(&served, store.scheme(), dashboard)?)
-            }
+            Some(dashboard) => served.routes.clone().merge(ui::routes(
+                &served,
+                store.scheme(),
+                dashboard,
+                &options.proxies,
+            )?),
             None => served.routes,
         };
         let drains = Drains::default();

@@ -24,7 +24,7 @@ use crate::web::keys::now;
 
 /// Pages: they need a session, unless the server has no keys. Forms also need its token.
 pub(super) async fn page(State(ui): State<Ui>, request: Request, next: Next) -> Response {
-    guarded(ui, RouteKind::Keyed, request, next).await
+    guarded(ui, RouteKind::Page, request, next).await
 }
 
 /// Streams: the same, but they may last, and have a limit of their own.

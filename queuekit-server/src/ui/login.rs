@@ -56,8 +56,10 @@ async fn ask(State(ui): State<Ui>, Query(To { next }): Query<To>) -> Response {
 
 async fn log_in(State(ui): State<Ui>, request: Request) -> Result<Response, Failure> {
     let peer: Option<Peer> = request.extensions().get().copied();
-    let _place = ui.0.logins.take(peer)?;
+    let place = ui.0.logins.take(peer)?;
     let sent = read(&ui, request).await?;
+    // The delay of a wrong key has places of its own: guesses must not use up those of logins.
+    drop(place);
     let keys = ui.0.middleware.keys();
     if keys.is_empty() {
         return Ok(ui.to(&sent.next));

@@ -31,6 +31,7 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::get;
+use ipnet::IpNet;
 
 use live::Board;
 use login_places::LoginPlaces;
@@ -49,6 +50,7 @@ pub(crate) fn routes(
     served: &Served,
     store: &str,
     options: &DashboardOptions,
+    proxies: &[IpNet],
 ) -> anyhow::Result<Router> {
     let Served { app, middleware, .. } = served;
     let sessions = Sessions::new(options).context("cannot draw a secret for sessions")?;
@@ -59,7 +61,7 @@ pub(crate) fn routes(
         options: options.clone(),
         store: store.to_owned(),
         sessions,
-        logins: LoginPlaces::default(),
+        logins: LoginPlaces::new(proxies),
         board: Board::new(app.clone()),
         runs: Runs::default(),
     }));

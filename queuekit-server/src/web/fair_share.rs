@@ -69,6 +69,19 @@ impl FairShare {
         Ok(SharePermit(own, self.take_shared(1)?))
     }
 
+    /// Waits until a place of the key's part is free, and then one of all.
+    ///
+    /// # Errors
+    /// 429 or 503 if none is for this long.
+    pub(crate) async fn wait(
+        &self,
+        caller: &Caller,
+        timeout: Duration,
+    ) -> Result<SharePermit, Problem> {
+        let own = self.wait_for_key(caller, 1, timeout).await?;
+        Ok(SharePermit(own, self.wait_for_shared(1, timeout).await?))
+    }
+
     pub(crate) fn take_for_key(
         &self,
         caller: &Caller,

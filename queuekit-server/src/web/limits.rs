@@ -14,6 +14,10 @@ use super::resizable_semaphore::ResizableSemaphore;
 use super::schedule_rates::ScheduleRates;
 use super::store_calls::StoreCalls;
 
+/// A page of many queues or workers takes milliseconds, and megabytes until it is written. A person
+/// has one or two in progress, even with many tabs.
+const PAGES: ShareSize = ShareSize { all: 16, of_key: 4 };
+
 /// The limits, and what counts against them.
 #[derive(Debug)]
 pub(crate) struct LiveLimits {
@@ -28,6 +32,8 @@ pub(crate) struct LiveLimits {
     /// Long polls.
     pub(crate) polls: FairShare,
     pub(crate) streams: FairShare,
+    /// Pages of the dashboard in progress.
+    pub(crate) pages: FairShare,
     pub(crate) store_calls: StoreCalls,
     pub(crate) queues: Arc<Quota<QueueName>>,
     pub(crate) schedules: Arc<Quota<ScheduleName>>,
@@ -46,6 +52,7 @@ impl LiveLimits {
             looks: FairShare::empty("requests"),
             polls: FairShare::empty("long polls"),
             streams: FairShare::empty("streams"),
+            pages: FairShare::empty("pages"),
             store_calls: StoreCalls::new(),
             queues: Quota::none("queues", "max_queues_per_key"),
             schedules: Quota::none("schedules", "max_schedules_per_key"),
@@ -76,6 +83,7 @@ impl LiveLimits {
         self.looks.resize(ShareSize::with_equal_parts(limits.requests));
         self.polls.resize(ShareSize::with_equal_parts(limits.waiting));
         self.streams.resize(ShareSize { all: limits.streams, of_key: limits.streams_of_key });
+        self.pages.resize(PAGES);
         self.queues.resize(limits.queues_of_key);
         self.schedules.resize(limits.schedules_of_key);
         self.subscriptions.resize(limits.subscriptions_of_key);

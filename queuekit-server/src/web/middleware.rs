@@ -3,7 +3,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
 use axum::http::header::{CONNECTION, HOST};
@@ -19,6 +19,7 @@ use super::auth::{Caller, Peer, sent_key};
 use super::auth_failures::AuthFailures;
 use super::content_type::refuse_unreadable;
 use super::csrf::AllowedHosts;
+use super::fair_share::SharePermit;
 use super::hold_until_sent::hold_until_sent;
 use super::keys::Keys;
 use super::limits::LiveLimits;
@@ -33,6 +34,10 @@ const PRIVATE: [(&str, &str); 3] = [
     ("x-content-type-options", "nosniff"),
     ("cross-origin-resource-policy", "same-origin"),
 ];
+
+/// How long a page waits for those before it. All the pages of a key that opened as many as it may
+/// are made within this time.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Most delayed answers; each keeps a connection open.
 const WAITING: usize = 256;
@@ -144,6 +149,10 @@ impl Middleware {
             RouteKind::Waiting => None,
             _ => Some(self.limits.requests.take(caller)?),
         };
+        let _page = match kind {
+            RouteKind::Page => Some(place_of_page(&self.limits, caller).await?),
+            _ => None,
+        };
         Ok(hold_until_sent(next.run(request).await, in_progress))
     }
 
@@ -236,9 +245,36 @@ fn check_host(parts: &Parts) -> Result<(), Problem> {
     Err(Problem::bad_request("the header host is missing"))
 }
 
+/// Waits for a place to make a page of the dashboard.
+async fn place_of_page(limits: &LiveLimits, caller: &Caller) -> Result<SharePermit, Problem> {
+    tokio::select! {
+        biased;
+        () = caller.ended() => Err(Problem::key_ended()),
+        place = limits.pages.wait(caller, PAGE_TIMEOUT) => place,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use futures_util::future::{join_all, poll_immediate};
+
+    use super::super::HttpLimits;
+    use super::super::auth::tests::caller_of;
     use super::*;
+
+    /// Guard: 250 pages of one key at once took a gigabyte, and held others up for seconds.
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_key_makes_four_pages_at_once_and_no_key_waits_for_them() {
+        let limits = LiveLimits::new(&HttpLimits::default());
+        let (one, other) = (caller_of("one", 1), caller_of("other", 1));
+        let four = join_all((0..4).map(|_| place_of_page(&limits, &one))).await;
+        assert!(four.iter().all(Result::is_ok));
+        let mut fifth = Box::pin(place_of_page(&limits, &one));
+        assert!(poll_immediate(&mut fifth).await.is_none());
+        assert!(place_of_page(&limits, &other).await.is_ok());
+        drop(four);
+        assert!(poll_immediate(&mut fifth).await.is_some_and(|page| page.is_ok()));
+    }
 
     #[test]
     fn s6_who_says_twice_who_is_asked_or_who_asks_is_refused() {

@@ -28,6 +28,16 @@ pub(crate) async fn slow_off_the_runtime<T>(work: impl FnOnce() -> T) -> T {
     tokio::task::block_in_place(work)
 }
 
+static STREAMS: Semaphore = Semaphore::const_new(1);
+
+/// Writes what a stream of the dashboard shows. All streams do so at the same moment, when there
+/// are new figures, so they take turns and leave the other cores to requests.
+pub(crate) async fn in_turn_of_streams<T>(work: impl FnOnce() -> T) -> T {
+    // The semaphore is never closed.
+    let _place = STREAMS.acquire().await;
+    tokio::task::block_in_place(work)
+}
+
 /// One search for each two cores. Searches give way to other requests after each millisecond, but
 /// every one of them gets its turn before these do.
 static SEARCHES: LazyLock<Semaphore> = LazyLock::new(|| {

@@ -8,6 +8,9 @@ pub(crate) enum RouteKind {
     /// It needs a key, and takes a place among the requests at once until it is answered.
     #[default]
     Keyed,
+    /// The same for a page of the dashboard, which costs more than an answer of the API: a key has
+    /// few in progress, and its further ones wait.
+    Page,
     /// It needs a key, and may wait long for something to happen: it has a limit of its own, and
     /// takes no place among the requests at once.
     Waiting,

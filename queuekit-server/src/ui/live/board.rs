@@ -1,5 +1,6 @@
 //! What is shown to all viewers: read once a second for all of them, and not at all for none.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use tokio::time::Instant;
 use super::extras::Extras;
 use super::watched::{Subject, Watched, Watching};
 use crate::api::{App, Figures};
-use crate::web::Problem;
+use crate::web::{Caller, Problem};
 
 /// The pause between two looks at a store that does not answer. While it answers, the figures set
 /// the pace: each reading of them is shown as soon as it is there.
@@ -47,6 +48,8 @@ pub(in crate::ui) struct Snapshot {
     /// Set while the store does not answer.
     pub(in crate::ui) outage: Option<Outage>,
     pub(in crate::ui) extras: Extras,
+    /// How much needs attention, by the id of the caller that sees it.
+    attention: Arc<Mutex<HashMap<String, u64>>>,
 }
 
 /// Why there are no newer figures.
@@ -54,6 +57,20 @@ pub(in crate::ui) struct Snapshot {
 pub(in crate::ui) struct Outage {
     pub(in crate::ui) since: Timestamp,
     pub(in crate::ui) detail: String,
+}
+
+impl Snapshot {
+    /// How much needs attention, counted once for each caller: every page says it, and a count
+    /// looks at all queues.
+    pub(in crate::ui) fn attention(&self, caller: &Caller, count: impl FnOnce() -> u64) -> u64 {
+        let counts = || self.attention.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(counted) = counts().get(caller.id()) {
+            return *counted;
+        }
+        let counted = count();
+        counts().insert(caller.id().to_owned(), counted);
+        counted
+    }
 }
 
 impl Board {
@@ -135,7 +152,13 @@ impl Shared {
         match figures {
             Ok(figures) => {
                 self.read_one(&mut extras, &figures).await;
-                Snapshot { figures: Some(figures), read_at: self.app.now(), outage: None, extras }
+                Snapshot {
+                    figures: Some(figures),
+                    read_at: self.app.now(),
+                    outage: None,
+                    extras,
+                    attention: Arc::default(),
+                }
             }
             Err(error) => {
                 let outage = before.as_ref().and_then(|last| last.outage.clone());
@@ -147,6 +170,7 @@ impl Shared {
                     read_at: before.as_ref().map_or(now, |last| last.read_at),
                     outage: Some(Outage { since, detail }),
                     extras,
+                    attention: Arc::default(),
                 }
             }
         }

@@ -11,7 +11,7 @@ use crate::ui::pages::{
 use crate::ui::viewer::Viewer;
 
 /// An element by its id.
-type Part = (&'static str, String);
+pub(super) type Part = (&'static str, String);
 
 /// The elements of this page by their ids.
 pub(super) fn of(viewer: &Viewer, page: &str, now: &Snapshot) -> Vec<Part> {

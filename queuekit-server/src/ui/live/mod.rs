@@ -26,12 +26,14 @@ use serde::Deserialize;
 use super::failure::Failure;
 use super::shared::Ui;
 use super::viewer::Viewer;
+use fragments::Part;
 use steady::Steady;
 use watched::Watching;
 
 use crate::web::Scope;
 use crate::web::fair_share::SharePermit;
 use crate::web::memory_budget::RequestBudget;
+use crate::web::off_the_runtime::in_turn_of_streams;
 use crate::wire::Time;
 
 pub(super) use board::{Board, Snapshot};
@@ -118,6 +120,16 @@ impl Watch {
         self.watching = subject.map(|subject| board.watch(subject));
     }
 
+    fn parts(&mut self, viewer: &Viewer, now: &Snapshot) -> Vec<Part> {
+        let (page, list) = (&self.page, &mut self.list);
+        let mut parts = fragments::of(viewer, page, now);
+        if let Some(watching) = &self.watching {
+            parts.extend(fragments::of_subject(viewer, page, now, watching, list));
+        }
+        parts.extend(fragments::newer_jobs(viewer, page, now, list));
+        parts
+    }
+
     /// The parts that have changed; `None` when the server stops, or the session is over.
     async fn next(&mut self) -> Option<Vec<Event>> {
         // What was sent before has been sent.
@@ -136,12 +148,7 @@ impl Watch {
         let mut events = vec![Event::default().event("as-of").data(format!("{read_at:.3}"))];
         let mut bytes = 0;
         self.watch(&snapshot);
-        let mut parts = fragments::of(&viewer, &self.page, &snapshot);
-        if let Some(watching) = &self.watching {
-            let list = &mut self.list;
-            parts.extend(fragments::of_subject(&viewer, &self.page, &snapshot, watching, list));
-        }
-        parts.extend(fragments::newer_jobs(&viewer, &self.page, &snapshot, &mut self.list));
+        let parts = in_turn_of_streams(|| self.parts(&viewer, &snapshot)).await;
         for (id, html) in parts {
             let mut hasher = DefaultHasher::new();
             html.hash(&mut hasher);

@@ -173,19 +173,20 @@ fn joined(terms: &[String]) -> String {
 
 /// A command with these terms as arguments of a shell.
 fn cli(command: &str, terms: &[String]) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || ":._-,/+@=".contains(letter);
-    let argument = |term: &String| {
-        let text = written(term);
-        if term.chars().all(plain) {
-            text
-        } else if text.chars().any(char::is_control) {
-            format!("$'{}'", text.chars().map(escaped).collect::<String>())
-        } else {
-            format!("'{}'", text.replace('\'', "'\\''"))
-        }
-    };
-    let arguments: Vec<String> = terms.iter().map(argument).collect();
+    let arguments: Vec<String> = terms.iter().map(|term| argument(&written(term))).collect();
     format!("{command} {}", arguments.join(" ")).trim_end().to_owned()
+}
+
+/// A text as one argument of a shell.
+pub(super) fn argument(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || ":._-,/+@=".contains(letter);
+    if text.chars().all(plain) {
+        text.to_owned()
+    } else if text.chars().any(char::is_control) {
+        format!("$'{}'", text.chars().map(escaped).collect::<String>())
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 /// A letter between `$'` and `'`, so that what a link brings cannot end a line or drive a terminal.

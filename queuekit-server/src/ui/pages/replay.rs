@@ -5,6 +5,7 @@ use axum::response::Response;
 use queuekit::events::ConsumerName;
 use serde_json::value::RawValue;
 
+use super::filter::argument;
 use super::run_address::begin;
 use super::text::query;
 use crate::grammar::Since;
@@ -74,7 +75,7 @@ pub(super) fn url(base: &str, consumer: &str, from: &str) -> Option<String> {
 }
 
 pub(super) fn cli(consumer: &str, from: Option<&str>) -> String {
-    let from = from.map(|from| format!(" --from {from}")).unwrap_or_default();
+    let from = from.map(|from| format!(" --from {}", argument(from))).unwrap_or_default();
     format!("queuekit subscription replay {consumer} --name 'again'{from}")
 }
 
@@ -88,7 +89,7 @@ fn why_not(viewer: &Viewer) -> Option<String> {
 }
 
 /// A duration ago or a time; none for the whole log.
-fn time(text: &str) -> Result<Option<Time>, Failure> {
+pub(super) fn time(text: &str) -> Result<Option<Time>, Failure> {
     if text.is_empty() {
         return Ok(None);
     }

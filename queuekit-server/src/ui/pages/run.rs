@@ -139,6 +139,7 @@ fn lost(viewer: &Viewer, told: &Told) -> Option<RunProgress> {
 fn again(told: &Told, viewer: &Viewer) -> Option<String> {
     let base = viewer.base();
     if !told.consumer.is_empty() {
+        replay::time(&told.from).ok()?;
         return replay::url(base, &told.consumer, &told.from);
     }
     bulk::verb(&told.action)?;

@@ -23,7 +23,7 @@ impl Viewer {
         let may_read = self.caller().has(Scope::Read);
         let dead = queues_of(self, now).map(|queue| queue.counts.get(Status::Dead));
         let nav = Nav {
-            attention: overview::concerns(self, now).len() as u64,
+            attention: now.attention(self.caller(), || overview::concerns(self, now).len() as u64),
             dead: dead.map(Count::from).sum(),
         };
         Shell {

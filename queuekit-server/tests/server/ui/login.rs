@@ -178,6 +178,30 @@ fn s6_a_link_from_another_site_finds_the_session() {
     browser.get("/ui/queues").expect(200);
 }
 
+/// Guard: the delay of a wrong key held the place of its login, so that strangers behind the same
+/// proxy or address kept everybody out.
+#[test]
+fn s6_wrong_keys_that_wait_for_their_answer_take_no_place_of_logins() {
+    let server = guarded();
+    // More than an address has places.
+    let guesses: Vec<TcpStream> = (0..100)
+        .map(|_| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            let (host, form) = (server.address(), "application/x-www-form-urlencoded");
+            let request = format!(
+                "POST /ui/login HTTP/1.1\r\nhost: {host}\r\nsec-fetch-site: same-origin\r\n\
+                 content-type: {form}\r\ncontent-length: 12\r\n\r\nkey=qk_guess"
+            );
+            stream.write_all(request.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    for _ in 0..20 {
+        Browser::new(&server).log_in(&secret("reader"), "").expect(303);
+    }
+    drop(guesses);
+}
+
 /// Guard: strangers who took long over the form of the login held the places of requests, so that
 /// workers could not extend their leases.
 #[test]
