@@ -89,8 +89,8 @@ struct Call<F: Flush> {
 /// Where a call is.
 enum Place {
     Waiting,
-    /// In this flush, which lives as long as the caller: whoever drove it may have been answered by
-    /// the flush before, and be gone.
+    /// In this flush, which lives as long as the caller. The task that polled it may have been
+    /// answered by the flush before, and be gone.
     Taken(Flushing),
     /// Its caller was dropped.
     Gone,

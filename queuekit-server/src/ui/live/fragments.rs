@@ -3,15 +3,12 @@
 use askama::Template;
 
 use super::watched::{Subject, Watching};
-use super::{List, Snapshot, WatchedJob};
+use super::{List, Part, Snapshot, WatchedJob};
 use crate::ui::pages::history::{self, Range};
 use crate::ui::pages::{
     errors, events, job_live, jobs, overview, queue, queues, run, shell, workers,
 };
 use crate::ui::viewer::Viewer;
-
-/// An element by its id.
-pub(super) type Part = (&'static str, String);
 
 /// The elements of this page by their ids.
 pub(super) fn of(viewer: &Viewer, page: &str, now: &Snapshot) -> Vec<Part> {

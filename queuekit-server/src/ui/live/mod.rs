@@ -26,7 +26,6 @@ use serde::Deserialize;
 use super::failure::Failure;
 use super::shared::Ui;
 use super::viewer::Viewer;
-use fragments::Part;
 use steady::Steady;
 use watched::Watching;
 
@@ -43,6 +42,9 @@ pub(super) use watched_job::WatchedJob;
 
 /// The most bytes of the parts of a page. A part beyond it is left as it is.
 const BYTES: usize = 4 * 1024 * 1024;
+
+/// An element of a page by its id.
+type Part = (&'static str, String);
 
 pub(super) fn router() -> Router<Ui> {
     Router::new().route("/live", get(stream))
