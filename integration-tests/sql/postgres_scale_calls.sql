@@ -92,6 +92,7 @@ EXECUTE is_head (5, 'k', 500);
 EXECUTE blocker (5, 'k');
 EXECUTE frontiers ('{5}', '{k}');
 EXECUTE frontiers ('{7}', '{k}');
+EXECUTE frontiers ('{9}', '{k}');
 EXECUTE count_before (1, 21, 4102444800000, 0, 100);
 EXECUTE figures (NULL);
 EXECUTE waiting ('{1,2,5}', 100);

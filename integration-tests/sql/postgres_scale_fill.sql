@@ -1,7 +1,7 @@
 -- Purpose: stores a number of jobs of each kind. Queues: 1 plain, due; 2 later, due in 2100; 3
 -- ended, completed or, as of queue 8, dead; 4 leased, with idempotency keys; 5 key, 6 fair and 7
 -- passed, all of the partition key k, in 7 due in 2100 but for the first ten. In 5 two of a key may
--- run at once.
+-- run at once. 9 is like 7, but all of its jobs came due since the last reserve.
 -- Parameters: none; the number of jobs is put in.
 INSERT INTO queuekit.queues (id, name, keyed, settings) OVERRIDING SYSTEM VALUE
 VALUES
@@ -11,7 +11,8 @@ VALUES
     (4, 'leased', false, '{}'),
     (5, 'key', true, '{"per_key": 2}'),
     (6, 'fair', true, '{"order": "fair"}'),
-    (7, 'passed', true, '{"key_on_wait": "skip"}');
+    (7, 'passed', true, '{"key_on_wait": "skip"}'),
+    (9, 'overdue', true, '{"key_on_wait": "skip"}');
 
 INSERT INTO queuekit.jobs (
     id, seq, scheduled_at, created_at, timeout_ms, queue, rank, max_attempts, unique_until_done,
@@ -23,7 +24,7 @@ SELECT
         WHEN queues.id = 2 OR (queues.id = 7 AND n > 10) THEN 4102444800000
         ELSE 1000000000000
     END + n,
-    1000000000000, 60000, queues.id, 21, 3, false, queues.id = 7, 'work',
+    1000000000000, 60000, queues.id, 21, 3, false, queues.id IN (7, 9), 'work',
     CASE WHEN queues.keyed THEN 'k' END,
     CASE WHEN queues.id = 4 THEN 'i' || n END,
     'payload'

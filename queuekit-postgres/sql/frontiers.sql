@@ -2,7 +2,7 @@
 -- its first.
 -- Parameters: a row per key: $1 queue; $2 partition key.
 -- Result: a row per key: queue; key; the sequence, 0 if all are blocked.
--- Index: queues_pkey, running_slot, dead_holds, jobs_lane, jobs_later.
+-- Index: queues_pkey, running_slot, dead_holds, jobs_lane, jobs_later, jobs_coming.
 -- Locks: nothing.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
@@ -34,28 +34,66 @@ SELECT
         WHEN key.skips_waiting THEN coalesce((
             -- All jobs after the last one that may start now are blocked; if there is no such last
             -- job, none is blocked.
-            SELECT due.seq
-            FROM (
-                SELECT job.seq
-                FROM clock
-                CROSS JOIN LATERAL (
-                    SELECT jobs.id, jobs.seq
+            SELECT job.seq
+            FROM clock
+            CROSS JOIN LATERAL (
+                -- If many jobs came due since the last reserve, the first of them are found sooner
+                -- in the order of sequence.
+                SELECT ARRAY(
+                    SELECT first.seq
+                    FROM (
+                        SELECT jobs.id, jobs.seq, jobs.scheduled_at
+                        FROM queuekit.jobs
+                        WHERE jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.later
+                        ORDER BY jobs.seq
+                        LIMIT key.free + 100
+                    ) AS first
+                    WHERE
+                        first.scheduled_at <= clock.now
+                        AND NOT EXISTS (
+                            SELECT FROM queuekit.running WHERE running.id = first.id
+                        )
+                    ORDER BY first.seq
+                    LIMIT key.free
+                ) AS seqs
+            ) AS early
+            CROSS JOIN LATERAL (
+                (
+                    SELECT jobs.seq
                     FROM queuekit.jobs
                     WHERE
-                        jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.lane IS NOT NULL
-                        AND NOT jobs.later AND jobs.scheduled_at <= clock.now
-                    UNION ALL
-                    SELECT jobs.id, jobs.seq
+                        jobs.queue = key.queue AND jobs.lane = key.lane
+                        AND jobs.lane IS NOT NULL AND NOT jobs.later
+                        AND jobs.scheduled_at <= clock.now
+                        AND NOT EXISTS (
+                            SELECT FROM queuekit.running WHERE running.id = jobs.id
+                        )
+                    ORDER BY jobs.seq
+                    LIMIT key.free
+                )
+                UNION ALL
+                SELECT first.seq
+                FROM unnest(early.seqs) AS first (seq)
+                WHERE cardinality(early.seqs) = key.free
+                UNION ALL
+                (
+                    -- As many as place_due.sql marks.
+                    SELECT jobs.seq
                     FROM queuekit.jobs
                     WHERE
                         jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.later
                         AND jobs.scheduled_at <= clock.now
-                ) AS job
-                WHERE NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = job.id)
-                ORDER BY job.seq
-                OFFSET key.free - 1
-                LIMIT 1
-            ) AS due
+                        AND cardinality(early.seqs) < key.free
+                        AND NOT EXISTS (
+                            SELECT FROM queuekit.running WHERE running.id = jobs.id
+                        )
+                    ORDER BY jobs.scheduled_at
+                    LIMIT greatest(1000, key.free)
+                )
+            ) AS job
+            ORDER BY job.seq
+            OFFSET key.free - 1
+            LIMIT 1
         ), 9223372036854775807)
         ELSE coalesce((
             SELECT max(first.seq)

@@ -1,19 +1,20 @@
 -- Counts the jobs of some partition keys by status.
 -- Needs lib/queue.lua, lib/partition_key.lua, lib/frontier.lua.
 -- KEYS: those of the queue.
--- ARGV: 1 the key after which to begin, empty for the first; 2 most jobs to look at.
--- Result: the key at which it ended, empty if there are no more; ready, scheduled, failed;
--- how many of them are in ready, and how many of those are due; when the first ready one was due,
--- or empty.
+-- ARGV: 1 the key after which to begin, empty for the first; 2 after how many looks to end:
+-- at a key, or at a job of it.
+-- Result: the key at which it ended, empty if there are no more; how many looks it took; ready,
+-- scheduled, failed; how many of them are in ready, and how many of those are due; when the first
+-- ready one was due, or empty.
 use(1)
 
 local function attempts_of(id)
     return hex(call('HGET', Q.state, id) or '', STATE.attempts) or 0
 end
 
-local cursor, left = ARGV[1], tonumber(ARGV[2])
+local cursor, enough = ARGV[1], tonumber(ARGV[2])
 local ready, scheduled, failed, stand, due, oldest = 0, 0, 0, 0, 0, nil
-while left > 0 do
+while Frontier.examined() < enough do
     local first = call('ZRANGE', Q.waiting, '(' .. cursor .. '\1', '+', 'BYLEX', 'LIMIT', 0, 1)[1]
     if not first then
         cursor = ''
@@ -21,9 +22,7 @@ while left > 0 do
     end
     cursor = PartitionKey.key_of(first)
     local it = PartitionKey.of(cursor)
-    left = left - 1
     Frontier.each_unblocked(cursor, function(waiting, is_due)
-        left = left - 1
         if is_due then
             ready = ready + 1
             oldest = math.min(oldest or waiting.at, waiting.at)
@@ -38,4 +37,7 @@ while left > 0 do
         stand, due = stand + 1, due + (score % LEVEL <= now and 1 or 0)
     end
 end
-return { cursor, ready, scheduled, failed, stand, due, oldest and ms_text(oldest) or '' }
+return {
+    cursor, Frontier.examined(), ready, scheduled, failed, stand, due,
+    oldest and ms_text(oldest) or '',
+}

@@ -2,13 +2,19 @@
 
 use crate::common::store_fixture::complete;
 use crate::scale::Scale;
-use queuekit_conformance::kit::{HOUR, build, keyed, millis, request};
+use futures_util::StreamExt;
+use queuekit_conformance::kit::{DAY, HOUR, build, keyed, millis, request};
 use queuekit_conformance::this_test;
 use queuekit_core::capability::Admin;
-use queuekit_core::queue::{KeyOnWait, Order, QueuePatch};
-use queuekit_core::{Backend, Clock, JobId, Lease, NewJob, QueueName, SystemClock};
+use queuekit_core::queue::{Count, KeyOnWait, Order, QueuePatch};
+use queuekit_core::{
+    Backend, Clock, JobFilter, JobId, Lease, NewJob, QueueName, Status, SystemClock,
+};
 use queuekit_integration_tests::crash::is_long;
-use redis::cmd;
+use redis::{Client, cmd};
+
+/// No script of a read asks for more entries than this.
+const ASKED: u64 = 5000;
 
 /// Stores jobs that come due at one instant, and moves the clock there. Returns their order.
 async fn flood(scale: &Scale, patch: &QueuePatch, key: impl Fn(usize) -> String) -> Vec<JobId> {
@@ -69,6 +75,66 @@ async fn r5_9_jobs_of_a_key_that_come_due_together_are_looked_at_in_parts() {
     assert_eq!(leased, jobs.drain(..900).collect::<Vec<_>>());
     complete(scale.store(), reserved.leases).await;
     serve_flood(&scale, &jobs).await;
+}
+
+/// A reading of a `skip` queue takes short scripts, though no reserve has sorted what came due.
+#[tokio::test]
+async fn r8_1_a_read_looks_in_parts_at_keys_whose_jobs_came_due_together() {
+    let Some(scale) = Scale::open(this_test!()).await else { return };
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    let jobs = flood(&scale, &skip, |n| format!("k{:03}", n % 200)).await;
+    assert_counts(&scale, [200, 0, jobs.len() as u64 - 200]).await;
+    let filter = JobFilter::default().limit(200);
+    let (asked, page) = most_asked(&scale, scale.store().list_jobs(&filter)).await;
+    assert!(asked <= ASKED, "a script of a page asks for {asked} entries");
+    let page = page.unwrap().items;
+    assert_eq!(page.iter().filter(|job| job.status == Status::Ready).count(), 200);
+}
+
+/// Likewise if each key has jobs before them whose time has not come.
+#[tokio::test]
+async fn r8_1_likewise_behind_jobs_whose_time_has_not_come() {
+    let Some(scale) = Scale::open(this_test!()).await else { return };
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    scale.store().configure(&QueueName::default(), &skip).await.unwrap();
+    for delay in [DAY, HOUR] {
+        let job = |n: usize| build(keyed(&format!("k{}", n % 20)).delay(delay));
+        for _ in 0..10 {
+            let jobs: Vec<NewJob> = (0..1000).map(job).collect();
+            scale.store().enqueue(&jobs).await.unwrap();
+        }
+    }
+    scale.clock.jump(millis(HOUR * 2)).await;
+    assert_counts(&scale, [20, 10_000, 9980]).await;
+}
+
+/// Asserts how many jobs are ready, scheduled and blocked, exactly, and that no script looked at
+/// many to find out.
+async fn assert_counts(scale: &Scale, expected: [u64; 3]) {
+    let names = [QueueName::default()];
+    let (asked, queues) = most_asked(scale, scale.store().find_queues(&names)).await;
+    let counts = queues.unwrap().remove(0).counts;
+    let statuses = [Status::Ready, Status::Scheduled, Status::Blocked];
+    assert_eq!(statuses.map(|status| counts.get(status)), expected.map(Count::exact));
+    assert!(asked <= ASKED, "a script of the figures asks for {asked} entries");
+}
+
+/// The most entries that a script has asked for during a call.
+async fn most_asked<T>(scale: &Scale, call: impl Future<Output = T>) -> (u64, T) {
+    let client = Client::open(scale.stage.server.as_str()).unwrap();
+    let monitor = client.get_async_monitor().await.unwrap();
+    let answer = call.await;
+    let _: String = scale.stage.ask(cmd("ECHO").arg("end")).await;
+    let mut lines = monitor.into_on_message::<String>();
+    let (mut most, mut asked) = (0, 0);
+    while let Some(line) = lines.next().await.filter(|line| !line.contains("\"ECHO\"")) {
+        let limit = line.split_once("\"LIMIT\" \"0\" \"").map(|(_, limit)| limit);
+        let limit = limit.and_then(|limit| limit.split('"').next()?.parse::<u64>().ok());
+        // The entries of a script are between its line and that of another.
+        asked = if line.contains("\"EVAL") { 0 } else { asked + limit.unwrap_or_default() };
+        most = most.max(asked);
+    }
+    (most, answer)
 }
 
 /// An alarm that no key knows of rings once.

@@ -6,11 +6,12 @@ local examined = 0
 -- Sorts after every sequence.
 local NONE_BLOCKED = 'g'
 
--- Calls `each` with jobs of a key, in their order, until it returns false. It first reads no more
--- than are likely to be needed.
-local function each_of(set, key, likely, each)
+-- Calls `each` with jobs of a key, in their order, until it returns false or about `most` are read.
+-- It first reads no more than are likely to be needed.
+local function each_of(set, key, likely, most, each)
     local from, seen, slice = '[' .. key .. '\0', 0, math.min(SLICE, likely)
-    while seen < EXAMINED do
+    while seen < most do
+        slice = math.min(slice, most - seen)
         local members = call('ZRANGE', set, from, '(' .. key .. '\1', 'BYLEX', 'LIMIT', 0, slice)
         for _, member in ipairs(members) do
             if each(PartitionKey.waiting_of(member, key)) == false then
@@ -25,23 +26,36 @@ local function each_of(set, key, likely, each)
     end
 end
 
--- Under skip the last job that is not blocked is the last one that is due and may be leased.
+-- Under skip the last job that is not blocked is the last of the first ones that are due.
 local function last_due(key, free)
-    -- Some jobs came due since the last look.
-    local to = '(' .. key .. '\0' .. time_hex(now + 1)
-    local late = call('ZRANGE', Q.later, '[' .. key .. '\0', to, 'BYLEX', 'LIMIT', 0, EXAMINED)
     local due, found = {}, 0
-    for _, member in ipairs(late) do
-        due[#due + 1] = sub(PartitionKey.of_later(member, key).entry, ENTRY.seq)
-    end
-    examined = examined + #late
-    each_of(Q.due, key, free, function(waiting)
-        -- Other jobs are not due any more: the clock went back.
+    local function note(waiting)
         if waiting.at <= now then
             due[#due + 1], found = sub(waiting.entry, ENTRY.seq), found + 1
         end
         return found < free
-    end)
+    end
+    -- Some jobs came due since the last look.
+    local from, to = '[' .. key .. '\0', '(' .. key .. '\0' .. time_hex(now + 1)
+    local first = call('ZRANGE', Q.later, from, to, 'BYLEX', 'LIMIT', 0, 1)[1]
+    if first then
+        local last = call('ZRANGE', Q.later, to, from, 'BYLEX', 'REV', 'LIMIT', 0, 1)[1]
+        local late = call('ZRANK', Q.later, last) - call('ZRANK', Q.later, first) + 1
+        -- If there are many, the first ones are found sooner among all that wait, which are in
+        -- order. As many are read as a reserve would sort.
+        late = math.min(late, math.max(free, PartitionKey.most_sorts))
+        each_of(Q.waiting, key, free, late, note)
+        if found == free then
+            return due[free]
+        end
+        due, found = {}, 0
+        for _, member in ipairs(call('ZRANGE', Q.later, from, to, 'BYLEX', 'LIMIT', 0, late)) do
+            due[#due + 1] = sub(PartitionKey.of_later(member, key).entry, ENTRY.seq)
+        end
+        examined = examined + late
+    end
+    -- Some may not be due any more: the clock went back.
+    each_of(Q.due, key, free, EXAMINED, note)
     table.sort(due)
     return due[free] or NONE_BLOCKED
 end
@@ -56,7 +70,7 @@ local function frontier(key)
         return last_due(key, free)
     end
     local last = ''
-    each_of(Q.waiting, key, free, function(waiting)
+    each_of(Q.waiting, key, free, EXAMINED, function(waiting)
         last, free = sub(waiting.entry, ENTRY.seq), free - 1
         return free > 0 and waiting.at <= now
     end)
@@ -67,7 +81,7 @@ end
 local function each_unblocked(key, each)
     local last = frontier(key)
     if last ~= '' then
-        each_of(Q.waiting, key, per_key, function(waiting)
+        each_of(Q.waiting, key, per_key + 1, EXAMINED, function(waiting)
             if sub(waiting.entry, ENTRY.seq) > last then
                 return false
             end

@@ -158,8 +158,9 @@ local function wait_no_more(key, entry, at, level)
     end
 end
 
--- How many jobs this script may still sort by whether their time has come.
-local sorts = 1000
+-- How many jobs a script sorts by whether their time has come, and how many this one still may.
+local MOST_SORTS = 1000
+local sorts = MOST_SORTS
 
 -- Under skip: sorts the first waiting jobs of a key by whether their time has come.
 local function look(key)
@@ -373,7 +374,7 @@ end
 
 return {
     of = of, fetch = fetch, store = store, join = join, give_up = give_up, first_of = first_of,
-    free_leases = free_leases, begin_run = begin_run, end_run = end_run, runs = runs, wait = wait,
+    free_leases = free_leases, most_sorts = MOST_SORTS, begin_run = begin_run, end_run = end_run, runs = runs, wait = wait,
     wait_no_more = wait_no_more, waiting_of = waiting_of, of_later = of_later,
     key_of = key_of, waiting_member = waiting_member, later_member = later_member,
     next_of = next_of, refresh = refresh, refresh_all = refresh_all, served = served, ring_alarms = ring_alarms,

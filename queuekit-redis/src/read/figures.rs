@@ -17,8 +17,10 @@ use crate::scripts::Lua;
 
 /// The most queues that are asked at once.
 const AT_ONCE: usize = 50;
-/// The most jobs of keys that one script looks at.
-const SLICE: u64 = 500;
+/// After how many looks a script that counts jobs of keys ends: at a key, or at a job of it.
+const SLICE: u64 = 2000;
+/// After how many looks the counts of a queue become estimates. A key takes about four.
+const LOOKS: u64 = 4 * EXACT_COUNT;
 
 /// The answer of lua/figures.lua.
 struct Figures {
@@ -127,19 +129,20 @@ impl RedisStore {
     /// Counts the jobs of all keys with waiting jobs, up to a bound; false if it was reached.
     async fn of_keys(&self, name: &QueueName) -> Result<(OfKeys, bool)> {
         let mut of_keys = OfKeys::default();
-        let (mut cursor, mut examined) = (Vec::new(), 0);
-        while examined < EXACT_COUNT {
+        let (mut cursor, mut looks) = (Vec::new(), 0);
+        while looks < LOOKS {
             let args = [cursor, SLICE.to_string().into_bytes()];
             let call = Call::Read;
             let answer = self.on_queue("list_queues", call, Lua::PartitionKeys, name, args).await?;
             let broken = || unreadable("the figures of partition keys");
             let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
             cursor = parts.next().and_then(bytes_of).ok_or_else(broken)?;
+            let taken = parts.next().and_then(number_of).ok_or_else(broken)?;
+            looks += u64::try_from(taken).map_err(|_| broken())?;
             of_keys.add(&mut parts).ok_or_else(broken)?;
             if cursor.is_empty() {
                 return Ok((of_keys, true));
             }
-            examined += SLICE;
         }
         Ok((of_keys, false))
     }
