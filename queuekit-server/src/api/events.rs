@@ -17,6 +17,7 @@ use super::app::App;
 use super::store_call::in_store;
 use super::trace_context;
 use crate::web::json::{self, Raw};
+use crate::web::long_strings::without_long_strings;
 use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::store_calls::CallSort;
 use crate::web::{Caller, EnqueueScope, Problem};
@@ -141,7 +142,7 @@ fn drafts(
         return Ok((cloud_events(body)?, false));
     }
     if kind.starts_with(CLOUD_EVENT) {
-        let draft = EventDraft::from_cloud_event(body)?;
+        let draft = cloud_event(body)?;
         // By default its key is made of its id and source; the header overrides that.
         let draft = match key {
             Some(key) => draft.idempotency_key(key),
@@ -174,12 +175,25 @@ fn cloud_events(body: &[u8]) -> Result<Vec<EventDraft>, Problem> {
     #[derive(Deserialize)]
     struct Events<'a>(#[serde(borrow, deserialize_with = "bounded")] Vec<&'a RawValue>);
 
-    let Events(each) = serde_json::from_slice(body).map_err(|error| json::refused(&error))?;
-    let read = |(item, event): (usize, &RawValue)| {
-        let draft = EventDraft::from_cloud_event(event.get().as_bytes());
-        draft.map_err(|error| Problem::from(error.at_item(item)))
+    fn read(json: &[u8]) -> Result<Vec<&RawValue>, Problem> {
+        let read = serde_json::from_slice(json).map(|Events(each)| each);
+        read.map_err(|error| json::refused(&error))
+    }
+    if let Some(short) = without_long_strings(body) {
+        read(&short)?;
+    }
+    let build = |(item, event): (usize, &RawValue)| {
+        cloud_event(event.get().as_bytes()).map_err(|error| Problem::from(error.at_item(item)))
     };
-    each.into_iter().enumerate().map(read).collect()
+    read(body)?.into_iter().enumerate().map(build).collect()
+}
+
+fn cloud_event(json: &[u8]) -> queuekit::Result<EventDraft> {
+    // If it is refused, the message must not be as long as a string in it.
+    if let Some(short) = without_long_strings(json) {
+        drop(EventDraft::from_cloud_event(&short)?);
+    }
+    EventDraft::from_cloud_event(json)
 }
 
 #[cfg(test)]

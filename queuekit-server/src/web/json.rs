@@ -17,10 +17,11 @@ use super::HttpLimits;
 use super::auth::Caller;
 use super::content_type::{need_form, need_json};
 use super::limits::LiveLimits;
+use super::long_strings::without_long_strings;
 use super::memory_budget::RequestBudget;
 use super::off_the_runtime::off_the_runtime;
 use super::problem::Problem;
-use super::redact::{redact_path, redact_values};
+use super::redact::{redact_path, redact_values, without_position};
 use super::required_scope::RequiredScope;
 
 /// How much memory is taken for a body before it has arrived.
@@ -190,25 +191,52 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
             Err(error) => refused(&error),
         });
     }
+    // What it refuses is refused by parsing the body as well, with a message that is as long as the
+    // string. Errors of syntax repeat nothing, and are at another place in the body.
+    if let Some(short) = without_long_strings(bytes)
+        && let Err(error) = serde_json::from_slice::<T>(&short)
+        && error.is_data()
+    {
+        let (field, message) = locate::<T>(&short, &error);
+        return Err(invalid(field, without_position(&message)));
+    }
     serde_json::from_slice(bytes).map_err(|error| explain::<T>(bytes, &error))
 }
 
-/// Finds the field that is wrong, by parsing again.
+/// The error for a body that cannot be read as this.
 fn explain<T: DeserializeOwned>(bytes: &[u8], error: &serde_json::Error) -> Problem {
     // serde reports a number in place of an enum word as a syntax error, although it is JSON.
     let is_json = |text| serde_json::from_str::<IgnoredAny>(text).is_ok();
     if !error.is_data() && !std::str::from_utf8(bytes).is_ok_and(is_json) {
         return refused(error);
     }
+    let (field, message) = locate::<T>(bytes, error);
+    invalid(field, &message)
+}
+
+/// The field that is wrong, found by parsing again, and what is said about it. No field if it is
+/// the body as a whole.
+fn locate<T: DeserializeOwned>(
+    bytes: &[u8],
+    error: &serde_json::Error,
+) -> (Option<String>, String) {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     match serde_path_to_error::deserialize::<_, T>(&mut reader) {
         Err(found) if found.path().iter().next().is_some() => {
-            let field = found.path().to_string();
-            let field = redact_path(&field).to_owned();
-            let detail = format!("{field}: {}", redact_values(&found.inner().to_string()));
+            (Some(redact_path(found.path())), found.inner().to_string())
+        }
+        _ => (None, error.to_string()),
+    }
+}
+
+fn invalid(field: Option<String>, message: &str) -> Problem {
+    let message = redact_values(message);
+    match field {
+        Some(field) => {
+            let detail = format!("{field}: {message}");
             Problem::invalid(field, detail)
         }
-        _ => Problem::invalid("body", redact_values(&error.to_string())),
+        None => Problem::invalid("body", message),
     }
 }
 

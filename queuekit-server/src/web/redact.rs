@@ -4,6 +4,10 @@
 //! serde_json writes its errors as text as soon as they are made, so the text is all there is to
 //! take apart. Types of the core leave the value out themselves.
 
+use std::fmt::Write;
+
+use serde_path_to_error::{Path, Segment};
+
 /// Longest name that a message repeats.
 const NAME: usize = 64;
 
@@ -32,10 +36,28 @@ fn redact_types(expected: &str) -> String {
     expected.to_owned()
 }
 
-/// The path to a field. It may contain names that were sent; a path that is not plain is left out.
-pub(crate) fn redact_path(path: &str) -> &str {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
-    if path.len() <= NAME && path.bytes().all(is_plain) { path } else { "body" }
+/// The message without the line and the column that serde adds.
+pub(crate) fn without_position(message: &str) -> &str {
+    message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
+}
+
+/// The path to a field, up to the first name in it that is not plain: names were sent as well.
+pub(crate) fn redact_path(path: &Path) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    let mut plain = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => drop(write!(plain, "[{index}]")),
+            Segment::Map { key: name } | Segment::Enum { variant: name }
+                if plain.len() + name.len() <= NAME && name.bytes().all(is_plain) =>
+            {
+                plain.push_str(if plain.is_empty() { "" } else { "." });
+                plain.push_str(name);
+            }
+            _ => break,
+        }
+    }
+    if plain.is_empty() { "body".to_owned() } else { plain }
 }
 
 fn between<'a>(text: &'a str, start: &str) -> Option<&'a str> {

@@ -146,6 +146,36 @@ fn s6_items_that_are_too_many_take_no_more_memory_than_they_came_in() {
     }
 }
 
+/// serde repeats what it refuses in its message, and each layer above copies the message.
+#[test]
+fn s6_a_long_name_or_value_is_refused_without_being_copied() {
+    const SIZE: usize = 16 * MIB as usize;
+    let text = |begin: &str, end: &str| format!("{begin}{}{end}", "a".repeat(SIZE - 64));
+    for (path, kind, body, field) in [
+        ("/v1/jobs", "json", text(r#"{"jobs":[{"kind":"t",""#, r#"":1}]}"#), "jobs[0]"),
+        ("/v1/jobs", "json", text(r#"{"kind":"t","max_attempts":""#, r#""}"#), "max_attempts"),
+        ("/v1/nack", "json", text(r#"{"nacks":[{"token":"","kind":""#, r#""}]}"#), "nacks[0].kind"),
+        ("/v1/events", "cloudevents-batch+json", text("\"", "\""), "body"),
+        (
+            "/v1/events",
+            "cloudevents+json",
+            text(r#"{"id":"a","source":"b","type":"t","specversion":""#, r#""}"#),
+            "event",
+        ),
+    ] {
+        let begin = body[..40].to_owned();
+        // Of its own: an allocator keeps what one request has freed, per thread, for the next one.
+        let server = server();
+        let before = resident(&server);
+        let ask = server.ask("POST", path).header("content-type", format!("application/{kind}"));
+        let problem = ask.text(body).problem(422, "invalid");
+        let grown = memory(&server, "VmHWM").saturating_sub(before);
+        assert!(grown < 2 * SIZE as u64, "{path} {begin}: {} MiB", grown / MIB);
+        assert_eq!(problem["field"], field, "{begin}: {problem}");
+        assert!(problem.to_string().len() < 2000, "{begin}: {problem}");
+    }
+}
+
 #[test]
 fn s6_headers_beyond_bounds_are_refused() {
     let server = server();
