@@ -30,7 +30,7 @@ use crate::web::middleware::OnAdmit;
 use crate::{api, ui};
 
 /// Largest head of a request.
-const HEAD_BYTES_MAX: usize = 64 * 1024;
+const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// Connections that the system accepts while this process is busy.
 const BACKLOG: u32 = 1024;
 /// The system buffers as much of an answer on each connection; Linux takes twice as much memory for

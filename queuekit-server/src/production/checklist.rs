@@ -38,7 +38,8 @@ pub(super) const ITEMS: &[Item] = &[
     Item {
         name: "memory",
         what: "Request bodies and answers fit into the server's memory limit",
-        setting: "`[limits]` `max_buffered_bytes`, at most half of the memory limit",
+        setting: "`[limits]` `max_buffered_bytes`, at most half of the memory limit; with `[tls]`, \
+                  half of what 80 KiB for each of `max_connections` leave",
         look: |_| State::NotChecked("the limit is set in the unit, the container or the pod"),
     },
     Item {
