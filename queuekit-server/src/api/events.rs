@@ -19,7 +19,7 @@ use super::trace_context;
 use crate::web::json::{self, Raw};
 use crate::web::long_strings::without_long_strings;
 use crate::web::off_the_runtime::off_the_runtime;
-use crate::web::store_calls::CallSort;
+use crate::web::store_calls::{self, CallSort};
 use crate::web::{Caller, EnqueueScope, Problem};
 use crate::wire::{EmittedManyBody, NewEventBody, NewEventsBody, bounded, one_of_schema};
 
@@ -73,7 +73,9 @@ pub(super) async fn emit(
     }
     let sending = trace_context::send_events(&app, &headers, &mut events);
     // Deliveries are not charged: a key that emits does not choose the subscribers.
-    let (client, call) = (app.client().clone(), (CallSort::Enqueue, events.len()));
+    let sizes = events.iter().map(|event| event.data().len() + event.metadata().bytes());
+    let call = (CallSort::Enqueue, store_calls::items(sizes));
+    let client = app.client().clone();
     let emitting = async move { Ok(emit_all(&client, events).await?) };
     let outcomes = sending.run(in_store(&app, &caller, call, budget, emitting)).await?;
     let is_new = |outcome: &_| matches!(outcome, EmitOutcome::Emitted { .. });

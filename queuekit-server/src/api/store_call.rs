@@ -188,4 +188,38 @@ mod tests {
             assert!(is_ok(answer), "{path}: {answer:?}");
         }
     }
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_large_items_take_places_by_their_bytes_and_a_small_single_job_takes_none() {
+        const KIB: usize = 1024;
+        let (server, limits, [own, _]) = server(["a", "b"]);
+        let post = async |path: &str, body: String| {
+            let request = Request::builder().method("POST").uri(path);
+            let request = request.header("authorization", format!("Bearer {own}"));
+            let request = request.header("host", "localhost");
+            let request = request.header("content-type", "application/json");
+            let answer = server.clone().oneshot(request.body(Body::from(body)).unwrap());
+            let answer = timeout(ALL_IS_DONE, answer).await.ok()?.unwrap();
+            assert_eq!(answer.status(), 201, "{path}");
+            Some(())
+        };
+        let text = |kib: usize| "x".repeat(kib * KIB);
+        let job = |kib| format!(r#"{{"kind": "k", "payload": "{}"}}"#, text(kib));
+        let jobs = |kib| format!(r#"{{"jobs": [{}, {}]}}"#, job(kib / 2), job(kib / 2));
+        let event = |kib| format!(r#"{{"type": "t", "data": "{}"}}"#, text(kib));
+        let sends: [(&str, &dyn Fn(usize) -> String); 4] =
+            [("/v1/jobs", &job), ("/createJob", &job), ("/v1/jobs", &jobs), ("/v1/events", &event)];
+        for (path, sized) in sends {
+            let (sort, key) = (CallSort::Enqueue, caller_of("a", 1));
+            let most = limits.store_calls.place(sort, &key, 2 * BATCH - 50).await.unwrap();
+            assert_eq!(post(path, sized(190)).await, Some(()), "{path} has room");
+            assert_eq!(post(path, sized(210)).await, None, "{path} waits");
+            drop(most);
+            assert_eq!(post(path, sized(210)).await, Some(()), "{path} has room");
+        }
+        let key = caller_of("a", 1);
+        let _all = limits.store_calls.place(CallSort::Enqueue, &key, usize::MAX).await.unwrap();
+        assert_eq!(post("/v1/jobs", job(15)).await, Some(()), "it is merged with others");
+        assert_eq!(post("/v1/jobs", job(16)).await, None);
+    }
 }

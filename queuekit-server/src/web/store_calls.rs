@@ -16,6 +16,12 @@ use crate::wire::BATCH;
 /// How many items the calls of one sort may have at a time: two batches, so that the store has the
 /// next one when it has done one.
 const ITEMS: usize = 2 * BATCH;
+/// Of large items, this many bytes count as one. All items of a key then have about 8 MiB, which is
+/// what the client sends to the store at once.
+const ITEM_BYTES: usize = 4 * 1024;
+/// From this size on, a job takes a place although it is sent alone. The places of a key's requests
+/// bound what its smaller ones have together.
+const LARGE_JOB: usize = 16 * 1024;
 /// How long a call waits for its place.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -36,6 +42,18 @@ pub(crate) enum CallSort {
 /// The calls of all keys in the store.
 #[derive(Debug)]
 pub(crate) struct StoreCalls([FairShare; 5]);
+
+/// As how many items of a call these count, by their sizes in bytes.
+pub(crate) fn items(sizes: impl Iterator<Item = usize>) -> usize {
+    let (count, bytes) = sizes.fold((0, 0), |(count, bytes), size| (count + 1, bytes + size));
+    bytes.div_ceil(ITEM_BYTES).max(count)
+}
+
+/// As how many items a job of this size counts that is sent alone; none if it takes no place,
+/// because the client merges it with others.
+pub(crate) fn items_alone(size: usize) -> Option<usize> {
+    (size >= LARGE_JOB).then(|| items(std::iter::once(size)))
+}
 
 /// A call's place in the store, until it is dropped. Callers without a key have none, because the
 /// server cannot distinguish them.

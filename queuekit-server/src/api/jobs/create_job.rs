@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::enqueue::{found, idempotency_key, prepared, stored};
+use super::enqueue::{StoredJob, found, idempotency_key, prepared, stored};
 use crate::api::app::App;
 use crate::api::trace_context;
 use crate::web::{Caller, EnqueueScope, Json, Problem};
@@ -64,7 +64,7 @@ pub(crate) async fn create_job(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Json(body, mut budget, _): Json<EnqueueScope, CreateJobBody>,
+    Json(body, budget, _): Json<EnqueueScope, CreateJobBody>,
 ) -> Result<(StatusCode, Answer<CreatedBody>), Problem> {
     if body.max_retries.is_some_and(|retries| retries > MAX_RETRIES) {
         let detail = format!("max_retries must be at most {MAX_RETRIES}");
@@ -80,8 +80,9 @@ pub(crate) async fn create_job(
     job.adopt_key(idempotency_key(&headers)?)?;
     let mut job = prepared(&caller, job)?;
     let sending = trace_context::send_jobs(&app, &headers, std::slice::from_mut(&mut job));
-    let (job_id, created) = sending.run(stored(&app, &caller, job)).await?;
-    if created {
+    let stored = sending.run(stored(&app, &caller, job, budget)).await?;
+    let StoredJob { id: job_id, is_new, mut budget } = stored;
+    if is_new {
         let status = Some(JobState::Pending);
         return Ok((StatusCode::CREATED, Answer(CreatedBody { job_id, status })));
     }

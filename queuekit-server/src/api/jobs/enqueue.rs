@@ -21,7 +21,7 @@ use crate::api::trace_context;
 use crate::web::json::Raw;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::off_the_runtime::off_the_runtime;
-use crate::web::store_calls::CallSort;
+use crate::web::store_calls::{self, CallSort};
 use crate::web::{Caller, EnqueueScope, Problem, Scope, response_budget};
 use crate::wire::{EnqueueBody, EnqueueOutcomesBody, NewJobBody, one_of_schema, stored_job};
 
@@ -101,24 +101,47 @@ pub(crate) async fn enqueue(
     }
 }
 
-/// Stores one job; its id, and whether it is new.
+/// A job that was stored now or before.
+pub(super) struct StoredJob {
+    pub(super) id: JobId,
+    pub(super) is_new: bool,
+    /// The memory of its request.
+    pub(super) budget: RequestBudget,
+}
+
+/// Stores one job.
 pub(super) async fn stored(
     app: &App,
     caller: &Caller,
     job: NewJob,
-) -> Result<(JobId, bool), Problem> {
+    budget: RequestBudget,
+) -> Result<StoredJob, Problem> {
     let new_queue = QuotaCharge::admit(app, caller, std::iter::once(job.queue())).await?;
-    let client = app.client().clone();
-    let storing = async move { Ok(client.enqueue(job).outcome().await?) };
-    match with_quota(new_queue, storing).await? {
-        EnqueueOutcome::Created { id } => Ok((id, true)),
-        EnqueueOutcome::Duplicate { existing } => Ok((existing, false)),
+    let (client, items) = (app.client().clone(), store_calls::items_alone(size(&job)));
+    let storing = async move { Ok((client.enqueue(job).outcome().await?, budget)) };
+    let (outcome, budget) = match items {
+        Some(items) => {
+            let (call, none) = ((CallSort::Enqueue, items), app.no_budget(caller));
+            let storing = with_quota(new_queue, storing);
+            Box::pin(in_store(app, caller, call, none, storing)).await?
+        }
+        None => with_quota(new_queue, storing).await?,
+    };
+    match outcome {
+        EnqueueOutcome::Created { id } => Ok(StoredJob { id, is_new: true, budget }),
+        EnqueueOutcome::Duplicate { existing } => {
+            Ok(StoredJob { id: existing, is_new: false, budget })
+        }
         EnqueueOutcome::Conflict { existing } => {
             let detail = format!("a job with another kind or payload has the id {existing}");
             Err(Problem::conflict(detail))
         }
         EnqueueOutcome::QueueFull { retry_after } => Err(Problem::queue_full(retry_after)),
     }
+}
+
+fn size(job: &NewJob) -> usize {
+    job.payload().len() + job.metadata().bytes()
 }
 
 /// The job that a duplicate refers to, if there is memory for it. It may be removed already, or
@@ -154,10 +177,10 @@ async fn one(
     app: &App,
     caller: &Caller,
     job: NewJob,
-    mut budget: RequestBudget,
+    budget: RequestBudget,
 ) -> Result<Response, Problem> {
-    let (id, created) = stored(app, caller, job.clone()).await?;
-    if created {
+    let StoredJob { id, is_new, mut budget } = stored(app, caller, job.clone(), budget).await?;
+    if is_new {
         let job = Some(Cow::Owned(stored_job(&job, app.now())));
         let body = EnqueuedBody { id, outcome: "created", status: None, job };
         let mut response = answer(body, budget).await;
@@ -193,7 +216,8 @@ async fn many(
     budget: RequestBudget,
 ) -> Result<Response, Problem> {
     let new_queues = QuotaCharge::admit(app, caller, jobs.iter().map(NewJob::queue)).await?;
-    let (client, call) = (app.client().clone(), (CallSort::Enqueue, jobs.len()));
+    let items = store_calls::items(jobs.iter().map(size));
+    let (client, call) = (app.client().clone(), (CallSort::Enqueue, items));
     let storing = async move { Ok(client.enqueue_all(jobs).await?) };
     let storing = with_quota(new_queues, storing);
     let outcomes = in_store(app, caller, call, budget, storing).await?;

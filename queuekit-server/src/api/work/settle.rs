@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::Json as Answer;
 use axum::extract::State;
+use bytes::Bytes;
 use queuekit::jobs::{Ack, AckOutcome, ReleaseCause};
 use queuekit::store::retry::chance;
 use queuekit::store::{Nack, NackKind, NackOutcome};
@@ -14,7 +15,7 @@ use utoipa::ToSchema;
 use super::{OutcomeBody, OutcomesBody, lease, token};
 use crate::api::app::App;
 use crate::api::store_call::in_store;
-use crate::web::store_calls::CallSort;
+use crate::web::store_calls::{self, CallSort};
 use crate::web::{Caller, Json, Problem, SettleScope};
 use crate::wire::{GivenBytes, bounded, millis};
 
@@ -100,7 +101,8 @@ pub(crate) async fn ack(
     };
     let acks: Result<Vec<_>, Problem> = body.acks.into_iter().enumerate().map(build).collect();
     let (acks, client) = (acks?, app.client().clone());
-    let call = (CallSort::Settle, acks.len());
+    let sizes = acks.iter().map(|ack| ack.result.as_ref().map_or(0, Bytes::len));
+    let call = (CallSort::Settle, store_calls::items(sizes));
     let settling = async move { Ok(client.ack(acks).await?) };
     let outcomes = in_store(&app, &caller, call, budget, settling).await?;
     let outcome = |outcome| match outcome {
@@ -145,7 +147,8 @@ pub(crate) async fn nack(
     };
     let nacks: Result<Vec<_>, Problem> = body.nacks.into_iter().enumerate().map(build).collect();
     let (nacks, client) = (nacks?, app.client().clone());
-    let call = (CallSort::Settle, nacks.len());
+    let sizes = nacks.iter().map(|nack| nack.error.as_str().len());
+    let call = (CallSort::Settle, store_calls::items(sizes));
     let settling = async move { Ok(client.nack(nacks).await?) };
     let outcomes = in_store(&app, &caller, call, budget, settling).await?;
     let outcome = |outcome| match outcome {
