@@ -78,6 +78,12 @@ pub async fn r7_3_under_skip_a_waiting_head_is_passed(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await, [scheduled]);
     world.advance(HOUR).await;
     assert_eq!(world.serve_all(&default_queue()).await, [failing.id()]);
+    let head = world.enqueue(keyed("k").delay(HOUR)).await;
+    let sooner = world.enqueue(keyed("k").delay(MINUTE)).await;
+    world.advance(MINUTE).await;
+    assert_eq!(world.serve_all(&default_queue()).await, [sooner]);
+    world.advance(HOUR).await;
+    assert_eq!(world.serve_all(&default_queue()).await, [head]);
 }
 
 /// R7.3: under `skip` a job can run once it is due, even if another job of its key became due

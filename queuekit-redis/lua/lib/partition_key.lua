@@ -374,8 +374,9 @@ end
 
 return {
     of = of, fetch = fetch, store = store, join = join, give_up = give_up, first_of = first_of,
-    free_leases = free_leases, most_sorts = MOST_SORTS, begin_run = begin_run, end_run = end_run, runs = runs, wait = wait,
-    wait_no_more = wait_no_more, waiting_of = waiting_of, of_later = of_later,
-    key_of = key_of, waiting_member = waiting_member, later_member = later_member,
-    next_of = next_of, refresh = refresh, refresh_all = refresh_all, served = served, ring_alarms = ring_alarms,
+    free_leases = free_leases, most_sorts = MOST_SORTS, begin_run = begin_run, end_run = end_run,
+    runs = runs, wait = wait, wait_no_more = wait_no_more, waiting_of = waiting_of,
+    of_later = of_later, key_of = key_of, waiting_member = waiting_member,
+    later_member = later_member, next_of = next_of, refresh = refresh, refresh_all = refresh_all,
+    served = served, ring_alarms = ring_alarms,
 }
