@@ -178,24 +178,26 @@ fn s6_a_link_from_another_site_finds_the_session() {
     browser.get("/ui/queues").expect(200);
 }
 
+/// Sends a login whose form has this length, and nothing after this much of it.
+fn begin_login(server: &Server, length: usize, form: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let (host, kind) = (server.address(), "application/x-www-form-urlencoded");
+    let request = format!(
+        "POST /ui/login HTTP/1.1\r\nhost: {host}\r\nsec-fetch-site: same-origin\r\n\
+         content-type: {kind}\r\ncontent-length: {length}\r\n\r\n{form}"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    stream
+}
+
 /// Guard: the delay of a wrong key held the place of its login, so that strangers behind the same
 /// proxy or address kept everybody out.
 #[test]
 fn s6_wrong_keys_that_wait_for_their_answer_take_no_place_of_logins() {
     let server = guarded();
     // More than an address has places.
-    let guesses: Vec<TcpStream> = (0..100)
-        .map(|_| {
-            let mut stream = TcpStream::connect(server.address()).unwrap();
-            let (host, form) = (server.address(), "application/x-www-form-urlencoded");
-            let request = format!(
-                "POST /ui/login HTTP/1.1\r\nhost: {host}\r\nsec-fetch-site: same-origin\r\n\
-                 content-type: {form}\r\ncontent-length: 12\r\n\r\nkey=qk_guess"
-            );
-            stream.write_all(request.as_bytes()).unwrap();
-            stream
-        })
-        .collect();
+    let guesses: Vec<TcpStream> =
+        (0..100).map(|_| begin_login(&server, 12, "key=qk_guess")).collect();
     for _ in 0..20 {
         Browser::new(&server).log_in(&secret("reader"), "").expect(303);
     }
@@ -208,18 +210,7 @@ fn s6_wrong_keys_that_wait_for_their_answer_take_no_place_of_logins() {
 fn s6_slow_logins_of_strangers_take_no_place_of_requests() {
     let server = guarded_with("[limits]\nmax_requests = 4");
     // More than an address may have: our own logins take a place now and then.
-    let _slow: Vec<TcpStream> = (0..80)
-        .map(|_| {
-            let mut stream = TcpStream::connect(server.address()).unwrap();
-            let (host, form) = (server.address(), "application/x-www-form-urlencoded");
-            let head = format!(
-                "POST /ui/login HTTP/1.1\r\nhost: {host}\r\nsec-fetch-site: same-origin\r\n\
-                 content-type: {form}\r\ncontent-length: 100\r\n\r\nk"
-            );
-            stream.write_all(head.as_bytes()).unwrap();
-            stream
-        })
-        .collect();
+    let _slow: Vec<TcpStream> = (0..80).map(|_| begin_login(&server, 100, "k")).collect();
     // Once all of them are in progress, their address has no place for one more.
     let begun = Instant::now();
     while Browser::new(&server).log_in(&secret("reader"), "").status != 503 {
