@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::{HeaderMap, StatusCode};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use queuekit::store::json_depth;
 use queuekit::store::limits::JSON_DEPTH;
@@ -15,6 +15,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::HttpLimits;
 use super::auth::Caller;
+use super::body_buffer::BodyBuffer;
 use super::content_type::{need_form, need_json};
 use super::limits::LiveLimits;
 use super::long_strings::without_long_strings;
@@ -87,8 +88,7 @@ async fn collect(
     mut body: Body,
     mut budget: RequestBudget,
 ) -> Result<BudgetedBytes, Problem> {
-    let mut whole: Option<BytesMut> = None;
-    let mut first: Option<Bytes> = None;
+    let mut buffer = BodyBuffer::default();
     let mut length = 0;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| {
@@ -102,19 +102,10 @@ async fn collect(
         if length > budget.bytes() {
             budget.grow_to(length.max(announced.min(length + AHEAD)))?;
         }
-        // Most bodies arrive in one piece, which is not copied.
-        match (&mut whole, &first) {
-            (Some(whole), _) => whole.extend_from_slice(&data),
-            (None, None) => first = Some(data),
-            (None, Some(before)) => {
-                let mut joined = BytesMut::with_capacity(length);
-                joined.extend_from_slice(before);
-                joined.extend_from_slice(&data);
-                whole = Some(joined);
-            }
-        }
+        let end = if announced == 0 { most } else { announced };
+        buffer.push(data, end).map_err(|_| Problem::overloaded("bodies"))?;
     }
-    Ok((whole.map(BytesMut::freeze).or(first).unwrap_or_default(), budget))
+    Ok((buffer.whole(), budget))
 }
 
 fn too_large(most: usize) -> Problem {

@@ -4,6 +4,7 @@
 pub(crate) mod access_log;
 pub(crate) mod auth;
 mod auth_failures;
+mod body_buffer;
 pub(crate) mod content_type;
 pub(crate) mod csrf;
 mod dashboard_options;
