@@ -150,6 +150,7 @@ macro_rules! __for_each_case {
                 [Leases Control] r3_9_who_is_not_listed_gets_no_order
                 [Leases Control] r3_9_orders_are_gone_with_the_worker
                 [Leases Control] r3_9_a_worker_that_comes_back_gets_new_orders
+                [Leases Control] r3_9_a_beat_obeys_no_order_that_was_not_given
                 [Leases Control] r3_9_no_lease_depends_on_an_order
                 [Leases] r3_9_a_quiet_worker_is_listed_longer
                 [Leases Control] r3_9_a_quiet_worker_is_given_orders

@@ -42,7 +42,8 @@ pub const BEAT_EVERY: Duration = Duration::from_secs(10);
 pub const QUIET: Duration = Duration::from_secs(3600);
 /// Most workers that one call gives an order to (R3.9).
 pub const ORDERED_WORKERS: usize = 1000;
-/// Highest number of an order that a beat can say; from there stores can count on (R3.9).
+/// Highest number from which the orders of a worker that comes to be listed are numbered on. From
+/// there stores can count on (R3.9).
 pub const ORDER_SEQ: u64 = 1 << 52;
 /// Largest stored error text, in bytes (R4.6).
 pub const ERROR_BYTES: usize = 8 * 1024;

@@ -9,7 +9,6 @@ UPDATE queuekit.workers
 SET
     name = $2::text, queues = $3::text, kinds = $4::text, slots = $5::int, running = $6::int,
     ttl_ms = $7::bigint, quiet_ms = $8::bigint, about = $9::text, at = clock.now,
-    order_seq = greatest(workers.order_seq, $10::bigint),
     order_mode = CASE WHEN workers.order_seq > $10::bigint THEN workers.order_mode END,
     order_slots = CASE WHEN workers.order_seq > $10::bigint THEN workers.order_slots END
 FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock

@@ -1,6 +1,6 @@
 -- Lists a new worker, if there is room for it, and forgets workers that are gone. The caller holds
 -- the lock of workers.
--- Parameters: as beat.sql; $11 most workers.
+-- Parameters: as beat.sql, but $10 from which number its orders are counted on; $11 most workers.
 -- Result: a row if there was room.
 -- Index: workers_pkey; it looks at all workers, once for each that is new.
 -- Locks: its row, and those it forgets, passing over what others hold.

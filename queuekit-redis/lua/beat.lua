@@ -1,7 +1,7 @@
 -- Records the beat of a worker (contract R3.9), and forgets beats that ran out.
 -- KEYS: WORKERS: the beats, when they run out, ids in order, and orders.
 -- ARGV: 1 worker; 2 how long it is listed, in ms; 3 the beat's content; 4 most workers; 5 the last
--- order that it has obeyed.
+-- order that it has obeyed; 6 from which number its orders are counted on if it is new.
 -- Result: its orders, as the key of orders has them; empty if the worker is new and there is no
 -- room for it.
 local call = redis.call
@@ -23,10 +23,10 @@ if not is_listed then
         return ''
     end
 end
-local orders = is_listed and call('HGET', KEYS[WORKERS.orders], ARGV[1]) or ''
-local last = tonumber(string.match(orders, '^%d+') or 0)
-if last <= tonumber(ARGV[5]) then
-    orders = ARGV[5] .. ' - -'
+local orders = is_listed and call('HGET', KEYS[WORKERS.orders], ARGV[1]) or ARGV[6] .. ' - -'
+local last = string.match(orders, '^%d+') or '0'
+if tonumber(last) <= tonumber(ARGV[5]) then
+    orders = last .. ' - -'
 end
 call('ZADD', KEYS[WORKERS.expiry], now + ARGV[2], ARGV[1])
 call('ZADD', KEYS[WORKERS.ids], 0, ARGV[1])

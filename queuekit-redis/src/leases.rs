@@ -111,7 +111,8 @@ impl Leases for RedisStore {
         let most = limits.workers().to_string().into_bytes();
         let listed_for = listed_for.to_string().into_bytes();
         let obeyed = beat.obeyed().to_string().into_bytes();
-        let args = vec![beat.id.as_str().into(), listed_for, said, most, obeyed];
+        let seq = Orders::of_new(beat.obeyed()).seq.to_string().into_bytes();
+        let args = vec![beat.id.as_str().into(), listed_for, said, most, obeyed, seq];
         let keys = vec![self.shared.keyspace.workers()];
         let request = Request::Script { script: Lua::Beat, keys, args };
         let orders = bytes_of(self.call("beat", Call::Heartbeat, request).await?);

@@ -155,7 +155,7 @@ pub async fn r3_9_orders_are_gone_with_the_worker(world: &dyn World) {
 }
 
 /// R3.9: a worker that comes back to the list gets the next order, although it has obeyed others
-/// before, and so does one that says it has obeyed what was never given.
+/// before.
 /// Guard: its orders count on from the last that it has obeyed.
 pub async fn r3_9_a_worker_that_comes_back_gets_new_orders(world: &dyn World) {
     world.beat(&obeyed("w", 7)).await;
@@ -166,12 +166,29 @@ pub async fn r3_9_a_worker_that_comes_back_gets_new_orders(world: &dyn World) {
     world.beat(&obeyed("w", 8)).await;
     world.control(&["w"], WorkerOrder::Resume).await;
     assert_eq!(world.beat(&obeyed("w", 8)).await, mode(9, OrderedMode::Resume));
-    world.beat(&obeyed("w", 20)).await;
-    world.control(&["w"], WorkerOrder::Stop).await;
-    assert_eq!(world.beat(&obeyed("w", 20)).await, mode(21, OrderedMode::Stop));
+}
+
+/// R3.9: a listed worker that says it has obeyed what was never given has obeyed the last order
+/// that was. One that is not listed begins at the highest number at most, and can still say that it
+/// has obeyed what it is given.
+/// Guard: a beat does not raise the number of a listed worker's orders.
+pub async fn r3_9_a_beat_obeys_no_order_that_was_not_given(world: &dyn World) {
+    world.beat(&beat_of("w")).await;
+    world.control(&["w"], WorkerOrder::Quiet).await;
+    for far in [2, 20, ORDER_SEQ, ORDER_SEQ + 1, u64::MAX] {
+        let none = Orders { seq: 1, ..Orders::default() };
+        assert_eq!(world.beat(&obeyed("w", far)).await, none, "{far}");
+        assert_eq!(shown(world, "w").await, none, "{far}");
+    }
+    world.control(&["w"], WorkerOrder::Resume).await;
+    assert_eq!(world.beat(&obeyed("w", 1)).await, mode(2, OrderedMode::Resume));
+    assert!(world.forget("w").await);
     world.beat(&obeyed("w", u64::MAX)).await;
-    world.control(&["w"], slots(2)).await;
-    assert_eq!(shown(world, "w").await.seq, ORDER_SEQ + 1);
+    world.control(&["w"], WorkerOrder::Stop).await;
+    let last = ORDER_SEQ + 1;
+    assert_eq!(world.beat(&obeyed("w", ORDER_SEQ)).await, mode(last, OrderedMode::Stop));
+    let none = Orders { seq: last, ..Orders::default() };
+    assert_eq!(world.beat(&obeyed("w", last)).await, none);
 }
 
 /// R3.9: no lease depends on an order: a worker that was ordered to stop settles, extends and even

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use crate::enum_words::words;
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::ORDERED_WORKERS;
+use crate::limits::{ORDER_SEQ, ORDERED_WORKERS};
 use crate::names::WorkerId;
 
 /// Gives orders to workers. Each is the answer to the next beat of its worker
@@ -107,15 +107,16 @@ pub struct Orders {
 
 impl Orders {
     /// The orders of a worker that comes to be listed. They are numbered on from what it has
-    /// obeyed, so that the next order is new to it.
+    /// obeyed, so that the next order is new to it. A number beyond [`ORDER_SEQ`] counts as that.
     pub fn of_new(obeyed: u64) -> Self {
-        Self { seq: obeyed, ..Self::default() }
+        Self { seq: obeyed.min(ORDER_SEQ), ..Self::default() }
     }
 
-    /// What is left when the worker has obeyed all up to this number.
+    /// What is left when the worker has obeyed all up to this number. One beyond the last order
+    /// counts as that of the last.
     #[must_use]
     pub fn after(self, obeyed: u64) -> Self {
-        if obeyed >= self.seq { Self::of_new(obeyed) } else { self }
+        if obeyed >= self.seq { Self { mode: None, slots: None, ..self } } else { self }
     }
 
     /// The same with this order as the last.
@@ -161,7 +162,8 @@ mod tests {
         assert_eq!(given, both);
         assert_eq!(given.after(1), both, "the last may be about the same as the first");
         assert_eq!(given.after(2), Orders::of_new(2));
-        assert_eq!(given.after(9).with(WorkerOrder::Stop).seq, 10);
+        assert_eq!(given.after(u64::MAX), Orders::of_new(2), "two were given");
+        assert_eq!(Orders::of_new(u64::MAX).with(WorkerOrder::Stop).seq, ORDER_SEQ + 1);
         assert!(given.after(2).is_empty() && !given.is_empty());
     }
 }

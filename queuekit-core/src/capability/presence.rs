@@ -68,10 +68,10 @@ impl Beat {
         self.quiet_for.min(QUIET)
     }
 
-    /// The last order that it has obeyed, as stores keep it: so that they can count on, a number
-    /// beyond [`ORDER_SEQ`] counts as that.
+    /// The last order that it has obeyed, within what stores can compare: a number beyond twice
+    /// [`ORDER_SEQ`] counts as that.
     pub fn obeyed(&self) -> u64 {
-        self.obeyed.min(ORDER_SEQ)
+        self.obeyed.min(2 * ORDER_SEQ)
     }
 
     /// Whether the worker is listed now, if its last beat came at `at` (contract R3.9).

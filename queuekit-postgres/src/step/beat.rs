@@ -31,8 +31,8 @@ pub(crate) async fn beat(session: &Session<'_>, beat: &Beat, limits: &Limits) ->
         return Ok(orders(row)?);
     }
     let most = i32::try_from(limits.workers()).unwrap_or(i32::MAX);
-    let row =
-        params![id, name, queues, kinds, slots, running, ttl_ms, quiet_ms, about, obeyed, most];
+    let seq = Orders::of_new(beat.obeyed()).seq.cast_signed();
+    let row = params![id, name, queues, kinds, slots, running, ttl_ms, quiet_ms, about, seq, most];
     let lock_class = session.statements.lock_class();
     let lock = params![LOCK, lock_class];
     let (_, listed) = session.settle_both((Sql::LockQueue, lock), (Sql::BeatFirst, row)).await?;

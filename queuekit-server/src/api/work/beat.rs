@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use queuekit::QueueName;
 use queuekit::jobs::Kind;
-use queuekit::store::limits::{BEAT_JOBS, BEAT_TEXT_BYTES, ORDER_SEQ, QUIET};
+use queuekit::store::limits::{BEAT_JOBS, BEAT_TEXT_BYTES, QUIET};
 use queuekit::workers::{About, Beat, Orders, Served, WorkerId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -20,6 +20,8 @@ use crate::wire::{OrdersBody, RunningBody, Time, bounded};
 
 /// More slots than any worker has; stores need not count further.
 pub(super) const MOST: u32 = 1_000_000;
+/// Higher than any number of an order, and exact in every JSON reader.
+const OBEYED: u64 = (1 << 53) - 1;
 
 /// A beat, which announces a worker.
 #[derive(Deserialize, ToSchema)]
@@ -76,7 +78,7 @@ pub(crate) struct BeatBody {
     #[serde(default, deserialize_with = "bounded")]
     jobs: Vec<RunningBody>,
     /// The number of the last order that it has obeyed.
-    #[schema(maximum = 4503599627370496i64)]
+    #[schema(maximum = 9007199254740991i64)]
     #[serde(default)]
     obeyed: u64,
 }
@@ -152,8 +154,8 @@ impl BeatBody {
             let detail = format!("quiet_ms must be at most {}", QUIET.as_millis());
             return Err(Problem::invalid("quiet_ms", detail));
         }
-        if self.obeyed > ORDER_SEQ {
-            return Err(Problem::invalid("obeyed", format!("obeyed must be at most {ORDER_SEQ}")));
+        if self.obeyed > OBEYED {
+            return Err(Problem::invalid("obeyed", format!("obeyed must be at most {OBEYED}")));
         }
         let about = self.about()?;
         let queues: queuekit::Result<_> = self.queues.into_iter().map(QueueName::new).collect();

@@ -329,7 +329,7 @@ fn what_is_wrong_with_a_batch_is_named_with_its_item(server: &mut Server) {
         ("host", json!("h".repeat(256)), "host"),
         ("version", json!("v".repeat(256)), "version"),
         ("quiet_ms", json!(3_600_001), "quiet_ms"),
-        ("obeyed", json!((1_u64 << 52) + 1), "obeyed"),
+        ("obeyed", json!(1_u64 << 53), "obeyed"),
         ("jobs", json!([{"id": "x", "kind": "t", "since": "2026-01-31T12:00:00Z"}]), "jobs"),
     ] {
         let mut beat = json!({
