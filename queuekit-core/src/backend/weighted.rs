@@ -1,6 +1,6 @@
 //! Dividing a reserve over queues by weight (contract R7.5).
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ impl WeightedQueues {
     /// Queues with their weights.
     ///
     /// # Errors
-    /// `Invalid` if a weight is outside 1..=100, or there is no queue.
+    /// `Invalid` if a weight is outside 1..=100, a queue is named twice, or there is none.
     pub fn new(queues: impl IntoIterator<Item = (QueueName, u8)>) -> Result<Self> {
         let (names, weights): (Vec<_>, Vec<_>) = queues.into_iter().unzip();
         if names.is_empty() {
@@ -30,6 +30,10 @@ impl WeightedQueues {
         }
         if let Some(weight) = weights.iter().find(|weight| !(1..=100).contains(*weight)) {
             return Err(Error::invalid("weight", "1..=100", weight));
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(name) = names.iter().find(|name| !seen.insert(*name)) {
+            return Err(Error::invalid("queues", "distinct names", format!("{name} twice")));
         }
         // A random start, so that requests that are never repeated do not all favour one queue.
         let credits = weights.iter().map(|weight| fastrand::i64(0..=i64::from(*weight))).collect();
@@ -209,6 +213,13 @@ mod tests {
         };
         Queues::from(queues).divide(50, take).unwrap();
         assert_eq!(b, 50);
+    }
+
+    #[test]
+    fn r7_5_a_queue_has_one_weight() {
+        let twice = ["a", "b", "a"].map(|name| (QueueName::new(name).unwrap(), 1));
+        let error = WeightedQueues::new(twice).unwrap_err();
+        assert_eq!(error.to_string(), "queues must be distinct names; got a twice");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! `POST /v1/reserve`: reserves jobs, and waits for them.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -59,7 +58,7 @@ pub(crate) struct ReserveBody {
 /// Names in the order in which they are served, or weights of 1 to 100 by name.
 enum QueuesBody {
     Strict(Vec<String>),
-    Weighted(BTreeMap<String, u8>),
+    Weighted(Vec<(String, u8)>),
 }
 
 /// The jobs that were leased.
@@ -226,8 +225,7 @@ impl<'de> Deserialize<'de> for QueuesBody {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, from: A) -> Result<QueuesBody, A::Error> {
-                let weights = entries(from)?;
-                Ok(QueuesBody::Weighted(weights.into_iter().collect()))
+                entries(from).map(QueuesBody::Weighted)
             }
         }
 

@@ -322,6 +322,10 @@ fn what_is_wrong_with_a_batch_is_named_with_its_item(server: &mut Server) {
         let problem = server.ask("POST", "/v1/reserve").json(&body).problem(422, "invalid");
         assert_eq!(problem["field"], field, "{problem}");
     }
+    // The JSON of these tests cannot hold a name twice.
+    let twice = r#"{"queues": {"a": 1, "b": 1, "a": 2}, "worker": "w"}"#;
+    let problem = server.ask("POST", "/v1/reserve").text(twice).problem(422, "invalid");
+    assert_eq!(problem["field"], "queues", "{problem}");
     for (name, value, field) in [
         ("ttl_ms", json!(1), "ttl_ms"),
         ("kinds", json!(["a b"]), "kinds"),
