@@ -159,6 +159,11 @@ impl JobDraft {
         self
     }
 
+    /// Whether it has an id of its own.
+    pub(crate) fn has_id(&self) -> bool {
+        self.id.is_some()
+    }
+
     /// The job in another queue that this one replaces. The new id is computed from its id
     /// (contract R6.5).
     pub fn moved_from(self, old: JobId) -> Self {

@@ -40,13 +40,16 @@ impl JobTemplate {
     /// The template that this draft describes.
     ///
     /// # Errors
-    /// `Invalid` if the draft is invalid, or if it sets what differs per occurrence: a time to run,
-    /// an idempotency key, or a job that it was moved from.
+    /// `Invalid` if the draft is invalid, or if it sets what differs per occurrence: an id, a time
+    /// to run, an idempotency key, or a job that it was moved from.
     pub fn of(draft: JobDraft) -> Result<Self> {
+        let has_id = draft.has_id();
         let job = draft.build()?;
         let refuse =
             |field, what: &str| Err(Error::invalid(field, "absent in the job of a schedule", what));
-        if job.start() != Start::After(Duration::ZERO) {
+        if has_id {
+            return refuse("id", "an id: each occurrence has its own");
+        } else if job.start() != Start::After(Duration::ZERO) {
             return refuse("delay", "a time to run: the schedule says when");
         } else if job.idempotency_key().is_some() || job.unique_until_done() {
             return refuse("idempotency_key", "a key: an occurrence is enqueued once without it");
@@ -157,4 +160,27 @@ impl JobTemplate {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn what_differs_per_occurrence_is_refused_by_its_field() {
+        let draft = || JobDraft::new("report", "{}");
+        let id = JobId::generate(&QueueName::default(), Timestamp::from_millis(0));
+        for (wrong, named) in [
+            (draft().id(id), "id"),
+            (draft().delay(Duration::from_secs(1)), "delay"),
+            (draft().idempotency_key("key"), "idempotency_key"),
+            (draft().moved_from(id), "moved_from"),
+        ] {
+            let error = JobTemplate::of(wrong).unwrap_err();
+            let ErrorKind::Invalid { field, .. } = error.kind() else { panic!("{error}") };
+            assert_eq!(*field, named, "{error}");
+        }
+        assert!(JobTemplate::of(draft()).is_ok());
+    }
 }

@@ -11,6 +11,8 @@ fn server() -> Server {
 fn a_value_that_would_be_read_as_another_one_is_refused_by_its_field() {
     let server = server();
     let job = json!({"kind": "t"});
+    let stored = server.ask("POST", "/v1/jobs").json(&job).expect(201).value();
+    let with_id = json!({"kind": "t", "id": stored["id"]});
     let reserve = |limit: u64| json!({"queues": ["q"], "worker": "w", "limit": limit});
     let cron = |expression: &str, zone: &str| json!({"cron": expression, "zone": zone, "job": job});
     let mut cases = vec![
@@ -28,6 +30,7 @@ fn a_value_that_would_be_read_as_another_one_is_refused_by_its_field() {
             json!({"every_ms": 60_000, "job": job, "end": "2000-01-01T00:00:00Z"}),
             "end",
         ),
+        ("PUT", "/v1/schedules/s", json!({"every_ms": 60_000, "job": with_id}), "id"),
         ("POST", "/v1/subscriptions/c/replay", json!({"name": "x".repeat(5000)}), "name"),
         ("POST", "/v1/subscriptions/c/replay", json!({"name": ""}), "name"),
     ];
