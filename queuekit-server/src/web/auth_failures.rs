@@ -34,8 +34,14 @@ struct AddressFailures {
 }
 
 impl AuthFailures {
+    /// Waits before another wrong key of this address is answered. However many wait, none is
+    /// answered earlier: each has a connection, which makes room for others as an idle one does.
+    pub(crate) async fn wait(&self, peer: Option<Peer>) {
+        tokio::time::sleep(self.delay(peer, Instant::now())).await;
+    }
+
     /// How long to delay the answer to another wrong key of this address.
-    pub(crate) fn delay(&self, peer: Option<Peer>, now: Instant) -> Duration {
+    fn delay(&self, peer: Option<Peer>, now: Instant) -> Duration {
         self.of(peer, now, |failures| {
             // `next_at` runs ahead of the clock by one step for each failure. The first steps are
             // free.
@@ -86,6 +92,8 @@ fn whose(peer: Option<Peer>) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::future::poll_immediate;
+
     use super::*;
 
     fn peer(address: impl Into<IpAddr>) -> Option<Peer> {
@@ -112,6 +120,20 @@ mod tests {
             Duration::ZERO,
             "it was quiet for a while"
         );
+    }
+
+    /// Guard: beyond 256 that waited, all were answered at once.
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_wrong_key_waits_however_many_wait() {
+        let auth_failures = AuthFailures::default();
+        let mut waiting: Vec<_> = (0..4000_u32)
+            .map(|n| Box::pin(auth_failures.wait(peer([192, 0, 2, (n % 16) as u8]))))
+            .collect();
+        let mut free = 0;
+        for wait in &mut waiting {
+            free += u32::from(poll_immediate(wait).await.is_some());
+        }
+        assert!(free <= 16 * FREE_FAILURES, "{free}");
     }
 
     #[test]

@@ -11,7 +11,6 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tokio::sync::Semaphore;
 
 use super::HttpOptions;
 use super::access_log::AccessLogEntry;
@@ -39,9 +38,6 @@ const PRIVATE: [(&str, &str); 3] = [
 /// are made within this time.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Most delayed answers; each keeps a connection open.
-const WAITING: usize = 256;
-
 /// Guards all routes.
 #[derive(Debug)]
 pub(crate) struct Middleware {
@@ -50,9 +46,6 @@ pub(crate) struct Middleware {
     routes: RouteKinds,
     limits: Arc<LiveLimits>,
     auth_failures: AuthFailures,
-    /// Answers to wrong keys that are delayed. Beyond that, they are answered at once, and their
-    /// connections closed.
-    waiting: Semaphore,
     access_log: bool,
 }
 
@@ -64,7 +57,6 @@ impl Middleware {
             routes,
             limits,
             auth_failures: AuthFailures::default(),
-            waiting: Semaphore::new(WAITING),
             access_log: options.access_log,
         }
     }
@@ -183,9 +175,7 @@ impl Middleware {
 
     /// Waits before a wrong key is answered: the more an address has sent, the longer.
     pub(crate) async fn wait_after_wrong_key(&self, peer: Option<Peer>) {
-        if let Ok(_place) = self.waiting.try_acquire() {
-            tokio::time::sleep(self.auth_failures.delay(peer, Instant::now())).await;
-        }
+        self.auth_failures.wait(peer).await;
     }
 
     /// Adds the headers of every answer, and logs it.
