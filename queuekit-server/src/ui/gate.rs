@@ -153,7 +153,7 @@ impl Ui {
         }
         let is_own = match reads(&parts.method) {
             true => same_origin::may_read(parts),
-            false => same_origin::may_write(parts),
+            false => same_origin::may_write(parts, middleware.names()),
         };
         if is_own {
             return Ok(());

@@ -3,7 +3,7 @@
 use axum::http::header::ORIGIN;
 use axum::http::request::Parts;
 
-use crate::web::csrf::{SITE, is_origin_of, text};
+use crate::web::csrf::{AllowedHosts, SITE, text};
 
 /// Whether a request may read: one from our own pages, or one that follows a link to a page from
 /// elsewhere.
@@ -24,10 +24,13 @@ pub(super) fn is_link_from_elsewhere(parts: &Parts) -> bool {
 /// Whether one of our own forms has sent this. A browser says so in `Sec-Fetch-Site`, or, over
 /// plain HTTP to another machine, in `Origin`, which a proxy must then not make to differ from
 /// `Host`.
-pub(super) fn may_write(parts: &Parts) -> bool {
+pub(super) fn may_write(parts: &Parts, server: &AllowedHosts) -> bool {
     match text(&parts.headers, SITE) {
         Some(site) => site == "same-origin",
-        None => text(&parts.headers, ORIGIN.as_str()).is_some_and(|own| is_origin_of(own, parts)),
+        None => {
+            let origin = text(&parts.headers, ORIGIN.as_str());
+            origin.is_some_and(|origin| server.is_origin(origin, parts))
+        }
     }
 }
 
@@ -39,6 +42,15 @@ fn is_navigation(parts: &Parts) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{HttpFlags, Sources};
+    use crate::web::DashboardOptions;
+
+    /// A server that is reached over HTTPS only, or by any scheme.
+    fn server(secure_cookies: bool) -> AllowedHosts {
+        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        options.dashboard = Some(DashboardOptions { secure_cookies, ..Default::default() });
+        AllowedHosts::new(&options)
+    }
 
     fn parts(headers: &[(&str, &str)]) -> Parts {
         let mut request = axum::http::Request::builder().uri("/ui").header("host", "jobs:8080");
@@ -50,6 +62,7 @@ mod tests {
 
     #[test]
     fn s6_a_form_of_another_site_or_without_an_origin_is_refused() {
+        let may_write = |parts: &Parts| may_write(parts, &server(false));
         for own in [("sec-fetch-site", "same-origin"), ("origin", "http://jobs:8080")] {
             assert!(may_write(&parts(&[own])), "{own:?}");
         }
@@ -64,6 +77,13 @@ mod tests {
         ] {
             assert!(!may_write(&parts(foreign)), "{foreign:?}");
         }
+    }
+
+    #[test]
+    fn s6_a_form_of_a_page_without_tls_is_refused_by_a_server_with_tls() {
+        let server = server(true);
+        assert!(may_write(&parts(&[("origin", "https://jobs:8080")]), &server));
+        assert!(!may_write(&parts(&[("origin", "http://jobs:8080")]), &server));
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub(crate) const ANY_HOST: &str = "*";
 pub(crate) struct AllowedHosts {
     names: Vec<String>,
     any: bool,
+    /// Whether browsers reach this server over HTTPS only, as far as the settings say so.
+    https: bool,
 }
 
 impl AllowedHosts {
@@ -33,7 +35,8 @@ impl AllowedHosts {
                  in a browser can use it, unless something else guards the port"
             );
         }
-        Self { any, names: own.into_iter().chain(loopback).chain(given).collect() }
+        let names = own.into_iter().chain(loopback).chain(given).collect();
+        Self { any, names, https: options.is_https() }
     }
 
     /// # Errors
@@ -46,7 +49,7 @@ impl AllowedHosts {
         if site.is_some_and(|site| !["same-origin", "none"].contains(&site)) {
             return Err(Problem::forbidden("a web page of another site sent this request"));
         }
-        if text(headers, ORIGIN.as_str()).is_some_and(|origin| !is_origin_of(origin, parts)) {
+        if text(headers, ORIGIN.as_str()).is_some_and(|origin| !self.is_origin(origin, parts)) {
             return Err(Problem::forbidden("a web page of another origin sent this request"));
         }
         // A form sends only POST, with a content type of its own. For all else a browser sends a
@@ -54,6 +57,15 @@ impl AllowedHosts {
         let reads = matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS);
         let says = headers.contains_key(CONTENT_TYPE);
         if parts.method == Method::POST || (says && !reads) { need_json(headers) } else { Ok(()) }
+    }
+
+    /// Whether this `Origin` is that for which the request is. Without HTTPS of its own, the server
+    /// does not know the scheme: a proxy may speak TLS.
+    pub(crate) fn is_origin(&self, origin: &str, parts: &Parts) -> bool {
+        origin.split_once("://").is_some_and(|(scheme, own)| {
+            let is_scheme = scheme == "https" || (scheme == "http" && !self.https);
+            is_scheme && own.eq_ignore_ascii_case(host_of(parts))
+        })
     }
 
     /// # Errors
@@ -73,12 +85,6 @@ impl AllowedHosts {
 
 /// The header in which browsers say whose page sent a request; no script can set it.
 pub(crate) const SITE: &str = "sec-fetch-site";
-
-/// Whether this `Origin` has the host for which the request is.
-pub(crate) fn is_origin_of(origin: &str, parts: &Parts) -> bool {
-    let own = origin.split_once("://").map(|(_, own)| own);
-    own.is_some_and(|own| own.eq_ignore_ascii_case(host_of(parts)))
-}
 
 fn host_of(parts: &Parts) -> &str {
     let of_line = parts.uri.authority().map(|authority| authority.as_str());
@@ -115,6 +121,11 @@ mod tests {
     use super::*;
     use crate::config::{HttpFlags, Sources};
 
+    /// A server that is reached by this name, over HTTPS only or by any scheme.
+    fn host(name: &str, https: bool) -> AllowedHosts {
+        AllowedHosts { names: vec![name.to_owned()], any: false, https }
+    }
+
     fn checked(method: &str, headers: &[(&str, &str)]) -> Option<u16> {
         checked_at("/v1/jobs", method, headers)
     }
@@ -126,7 +137,7 @@ mod tests {
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
         let names = ["localhost", "::1", "127.0.0.1"].map(str::to_owned).into();
-        let refused = AllowedHosts { names, any: false }.check(&parts).err()?;
+        let refused = AllowedHosts { names, any: false, https: false }.check(&parts).err()?;
         Some(refused.into_response().status().as_u16())
     }
 
@@ -140,6 +151,22 @@ mod tests {
         }
         let own = [("host", "localhost:8080"), ("origin", "http://localhost:8080"), JSON];
         assert_eq!(checked("POST", &own), None);
+    }
+
+    #[test]
+    fn s6_a_page_of_another_scheme_is_of_another_origin_where_the_scheme_is_known() {
+        for (https, scheme, passes) in [
+            (true, "https", true),
+            (true, "http", false),
+            (false, "https", true),
+            (false, "http", true),
+            (false, "ftp", false),
+        ] {
+            let request = axum::http::Request::builder().uri("/v1/jobs").header("host", "jobs");
+            let request = request.header("origin", format!("{scheme}://jobs"));
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            assert_eq!(host("jobs", https).check(&parts).is_ok(), passes, "{https} {scheme}");
+        }
     }
 
     #[test]

@@ -35,6 +35,13 @@ pub(crate) struct HttpOptions {
 }
 
 impl HttpOptions {
+    /// Whether browsers reach this server over HTTPS only: it speaks TLS, or its settings say that
+    /// a proxy does.
+    pub(crate) fn is_https(&self) -> bool {
+        let dashboard = self.dashboard.as_ref();
+        self.tls.is_some() || dashboard.is_some_and(|dashboard| dashboard.secure_cookies)
+    }
+
     /// Whether other machines could do everything, without `insecure_no_auth` (S1).
     pub(crate) fn is_open_to_others(&self) -> bool {
         let is_guarded = !self.keys.is_empty() || self.insecure_no_auth;
