@@ -246,11 +246,17 @@ async fn place_of_page(limits: &LiveLimits, caller: &Caller) -> Result<SharePerm
 
 #[cfg(test)]
 mod tests {
+    use axum::Router;
+    use axum::body::Body;
+    use axum::middleware::from_fn;
+    use axum::routing::get;
     use futures_util::future::{join_all, poll_immediate};
+    use tower::ServiceExt;
 
     use super::super::HttpLimits;
     use super::super::auth::tests::caller_of;
     use super::*;
+    use crate::config::{HttpFlags, Sources};
 
     /// Guard: 250 pages of one key at once took a gigabyte, and held others up for seconds.
     #[tokio::test(start_paused = true)]
@@ -264,6 +270,37 @@ mod tests {
         assert!(place_of_page(&limits, &other).await.is_ok());
         drop(four);
         assert!(poll_immediate(&mut fifth).await.is_some_and(|page| page.is_ok()));
+    }
+
+    /// Guard: each request for a page takes a place, and waits for it for 10 s at most.
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_page_waits_ten_seconds_for_those_before_it() {
+        let options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        let limits = LiveLimits::new(&options.limits);
+        let middleware = Middleware::new(&options, Arc::clone(&limits), RouteKinds::default());
+        let (middleware, caller) = (Arc::new(middleware), caller_of("one", 1));
+        let own = caller.clone();
+        let page = from_fn(move |request, next| {
+            let (middleware, caller) = (Arc::clone(&middleware), own.clone());
+            async move { middleware.run(&caller, RouteKind::Page, request, next).await }
+        });
+        let server = Router::new().route("/ui", get(async || ())).layer(page);
+        let ask = async || {
+            let (begun, request) = (tokio::time::Instant::now(), Request::builder().uri("/ui"));
+            let answer = server.clone().oneshot(request.body(Body::empty()).unwrap()).await;
+            (answer.unwrap().status(), begun.elapsed())
+        };
+        let own = join_all((0..4).map(|_| place_of_page(&limits, &caller))).await;
+        let (status, waited) = ask().await;
+        assert_eq!((status, waited.as_secs()), (StatusCode::TOO_MANY_REQUESTS, 10));
+        drop(own);
+        assert_eq!(ask().await, (StatusCode::OK, Duration::ZERO));
+        let others = ["two", "three", "four", "five"].map(|id| caller_of(id, 1));
+        let all = others.iter().flat_map(|other| [other; 4]);
+        let all = join_all(all.map(|other| place_of_page(&limits, other))).await;
+        let (status, waited) = ask().await;
+        assert_eq!((status, waited.as_secs()), (StatusCode::SERVICE_UNAVAILABLE, 10));
+        drop(all);
     }
 
     #[test]
