@@ -108,6 +108,19 @@ async fn r8_1_likewise_behind_jobs_whose_time_has_not_come() {
     assert_counts(&scale, [20, 10_000, 9980]).await;
 }
 
+/// Likewise if none of the many jobs of a key is due, or blocked.
+#[tokio::test]
+async fn r8_3_the_jobs_of_a_key_that_wait_for_their_time_are_counted_in_parts() {
+    let Some(scale) = Scale::open(this_test!()).await else { return };
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    scale.store().configure(&QueueName::default(), &skip).await.unwrap();
+    for _ in 0..12 {
+        let jobs: Vec<NewJob> = (0..1000).map(|_| build(keyed("k").delay(DAY))).collect();
+        scale.store().enqueue(&jobs).await.unwrap();
+    }
+    assert_counts(&scale, [0, 12_000, 0]).await;
+}
+
 /// Asserts how many jobs are ready, scheduled and blocked, exactly, and that no script looked at
 /// many to find out.
 async fn assert_counts(scale: &Scale, expected: [u64; 3]) {

@@ -1,15 +1,22 @@
 -- Which jobs of a key are blocked (contract R1.1). Needs lib/queue.lua and lib/partition_key.lua.
 -- How many jobs of a key are read at once, and how many in all.
 local SLICE, EXAMINED = 200, 10000
+-- To find out which jobs of a key are blocked may take many looks, so a script then counts at least
+-- this many.
+local LEAST = 1000
 -- How many jobs this script has looked at: a script that reads many keys stops in time.
 local examined = 0
 -- Sorts after every sequence.
 local NONE_BLOCKED = 'g'
 
--- Calls `each` with jobs of a key, in their order, until it returns false or about `most` are read.
--- It first reads no more than are likely to be needed.
-local function each_of(set, key, likely, most, each)
+-- Calls `each` with jobs of a key, in their order, after the member `last` unless that is empty,
+-- until it returns false or about `most` are read. It first reads no more than are likely to be
+-- needed. Returns the last member read if there may be more.
+local function each_of(set, key, last, likely, most, each)
     local from, seen, slice = '[' .. key .. '\0', 0, math.min(SLICE, likely)
+    if last ~= '' then
+        from = '(' .. last
+    end
     while seen < most do
         slice = math.min(slice, most - seen)
         local members = call('ZRANGE', set, from, '(' .. key .. '\1', 'BYLEX', 'LIMIT', 0, slice)
@@ -22,8 +29,10 @@ local function each_of(set, key, likely, most, each)
         if #members < slice then
             return
         end
-        from, slice = '(' .. members[#members], SLICE
+        last, slice = members[#members], SLICE
+        from = '(' .. last
     end
+    return last
 end
 
 -- Under skip the last job that is not blocked is the last of the first ones that are due.
@@ -44,7 +53,7 @@ local function last_due(key, free)
         -- If there are many, the first ones are found sooner among all that wait, which are in
         -- order. As many are read as a reserve would sort.
         late = math.min(late, math.max(free, PartitionKey.most_sorts))
-        each_of(Q.waiting, key, free, late, note)
+        each_of(Q.waiting, key, '', free, late, note)
         if found == free then
             return due[free]
         end
@@ -55,7 +64,7 @@ local function last_due(key, free)
         examined = examined + late
     end
     -- Some may not be due any more: the clock went back.
-    each_of(Q.due, key, free, EXAMINED, note)
+    each_of(Q.due, key, '', free, EXAMINED, note)
     table.sort(due)
     return due[free] or NONE_BLOCKED
 end
@@ -70,24 +79,28 @@ local function frontier(key)
         return last_due(key, free)
     end
     local last = ''
-    each_of(Q.waiting, key, free, EXAMINED, function(waiting)
+    each_of(Q.waiting, key, '', free, EXAMINED, function(waiting)
         last, free = sub(waiting.entry, ENTRY.seq), free - 1
         return free > 0 and waiting.at <= now
     end)
     return last
 end
 
--- Calls `each` with the unblocked jobs of a key, in their order; they are always its first.
-local function each_unblocked(key, each)
-    local last = frontier(key)
-    if last ~= '' then
-        each_of(Q.waiting, key, per_key + 1, EXAMINED, function(waiting)
-            if sub(waiting.entry, ENTRY.seq) > last then
-                return false
-            end
-            each(waiting, waiting.at <= now)
-        end)
+-- Calls `each` with the unblocked jobs of a key, in their order, after the member `last` unless
+-- that is empty; they are always its first. Ends when the script has looked at `enough` jobs, but
+-- looks at LEAST of the key. Returns the member at which it ended, empty if there are no more.
+local function each_unblocked(key, last, enough, each)
+    local limit = frontier(key)
+    if limit == '' then
+        return ''
     end
+    local most = math.max(LEAST, enough - examined)
+    return each_of(Q.waiting, key, last, per_key + 1, most, function(waiting)
+        if sub(waiting.entry, ENTRY.seq) > limit then
+            return false
+        end
+        each(waiting, waiting.at <= now)
+    end) or ''
 end
 
 local frontiers = {}

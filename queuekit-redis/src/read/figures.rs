@@ -129,14 +129,15 @@ impl RedisStore {
     /// Counts the jobs of all keys with waiting jobs, up to a bound; false if it was reached.
     async fn of_keys(&self, name: &QueueName) -> Result<(OfKeys, bool)> {
         let mut of_keys = OfKeys::default();
-        let (mut cursor, mut looks) = (Vec::new(), 0);
+        let (mut cursor, mut job, mut looks) = (Vec::new(), Vec::new(), 0);
         while looks < LOOKS {
-            let args = [cursor, SLICE.to_string().into_bytes()];
+            let args = [cursor, SLICE.to_string().into_bytes(), job];
             let call = Call::Read;
             let answer = self.on_queue("list_queues", call, Lua::PartitionKeys, name, args).await?;
             let broken = || unreadable("the figures of partition keys");
             let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
             cursor = parts.next().and_then(bytes_of).ok_or_else(broken)?;
+            job = parts.next().and_then(bytes_of).ok_or_else(broken)?;
             let taken = parts.next().and_then(number_of).ok_or_else(broken)?;
             looks += u64::try_from(taken).map_err(|_| broken())?;
             of_keys.add(&mut parts).ok_or_else(broken)?;
