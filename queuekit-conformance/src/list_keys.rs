@@ -77,6 +77,14 @@ macro_rules! __with_keys {
                 [Admin] (SecondHandle) r12_settings_are_in_force_on_other_handles
             }
 
+            pauses {
+                [Admin] r16_10_a_pause_ends_by_itself
+                [Admin] r16_10_shares_count_a_queue_from_the_end_of_its_pause
+                [Admin] r16_10_leases_are_reclaimed_from_the_end_on
+                [Admin] r16_10_the_hint_is_the_end_of_the_pause
+                [Admin] r16_10_the_latest_pause_holds
+            }
+
             queue_isolation {
                 r2_5_deleting_an_old_job_frees_no_key_of_another
                 r5_6_a_full_batch_reclaims_in_the_other_queues_too

@@ -25,4 +25,4 @@ CROSS JOIN LATERAL (
         LIMIT $2::int
     ) AS part
 ) AS due
-WHERE queues.name = ANY ($1::text[]) AND NOT queues.paused
+WHERE queues.name = ANY ($1::text[]) AND queues.paused_until <= clock.now

@@ -9,7 +9,7 @@ FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
 LEFT JOIN LATERAL (
     SELECT asked.place, lease.*
     FROM unnest($1::text[], $3::bigint[]) WITH ORDINALITY AS asked (name, after, place)
-    JOIN queuekit.queues ON queues.name = asked.name AND NOT queues.paused
+    JOIN queuekit.queues ON queues.name = asked.name AND queues.paused_until <= clock.now
     CROSS JOIN LATERAL (
         SELECT running.id, running.lease_expires_at, running.seq
         FROM queuekit.running

@@ -49,5 +49,5 @@ ungrouped AS (
     WHERE error_deltas.queue = $1::int
 )
 UPDATE queuekit.queues
-SET removed_by = pg_current_xact_id(), settings = DEFAULT
+SET removed_by = pg_current_xact_id(), settings = DEFAULT, paused_until = DEFAULT
 WHERE queues.id = $1::int

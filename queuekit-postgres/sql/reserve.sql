@@ -8,7 +8,7 @@
 -- the payload. There is at least one row, which also has: now; overdue: leases ran out, and nothing
 -- was leased; keyed: a queue has partition keys, and nothing was leased; dead_rows: versions of
 -- rows that vacuum has not removed yet; next_due_in: if fewer than $3 were leased, in how many ms
--- the next is due or a lease runs out; is_full: a job did not fit into the bytes. Each lease has
+-- the next is due, a lease runs out or a pause ends; is_full: a job did not fit into the bytes. Each lease has
 -- total: the bytes of those up to it.
 -- Index: queues_name_key, ready_order, running_expiry, jobs_pkey.
 -- Locks: the rows of ready it takes; passes over what others hold.
@@ -20,13 +20,20 @@ WITH clock AS MATERIALIZED (
             pg_stat_get_dead_tuples('queuekit.running'::regclass)
         ) AS dead_rows
 ),
-asked AS MATERIALIZED (
-    SELECT asked.place, asked.most, asked.after, queues.id, queues.keyed, queues.per_key
+named AS MATERIALIZED (
+    SELECT
+        asked.place, asked.most, asked.after, queues.id, queues.keyed, queues.per_key,
+        queues.paused_until
     FROM unnest($1::text[], $2::int[], $13::bigint[])
         WITH ORDINALITY AS asked (name, most, after, place)
     JOIN queuekit.queues ON queues.name = asked.name
-    WHERE NOT queues.paused
-    ORDER BY asked.place
+),
+asked AS MATERIALIZED (
+    SELECT named.place, named.most, named.after, named.id, named.keyed, named.per_key
+    FROM clock
+    CROSS JOIN named
+    WHERE named.paused_until <= clock.now
+    ORDER BY named.place
 ),
 overdue AS MATERIALIZED (
     SELECT
@@ -164,6 +171,14 @@ due AS MATERIALIZED (
     ) AS event
     WHERE (SELECT count(*) FROM next) < $3::int
     GROUP BY clock.now
+),
+resumed AS MATERIALIZED (
+    SELECT min(named.paused_until) - clock.now AS next_in
+    FROM clock
+    CROSS JOIN named
+    -- A pause without an end has the largest number.
+    WHERE named.paused_until > clock.now AND named.paused_until < 9223372036854775807
+    GROUP BY clock.now
 )
 SELECT
     clock.now,
@@ -174,7 +189,8 @@ SELECT
     body.max_attempts, body.releases, body.lease_seq, body.scheduled_at, body.created_at,
     body.timeout_ms, body.deadline_at, body.kind, body.lane, body.metadata, body.payload,
     body.place,
-    (SELECT due.next_in FROM due) AS next_due_in, body.event,
+    least((SELECT due.next_in FROM due), (SELECT resumed.next_in FROM resumed)) AS next_due_in,
+    body.event,
     (SELECT count(*) FROM next) > (SELECT count(*) FROM body) AS is_full, body.total
 FROM clock
 LEFT JOIN body ON true

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueueSettings};
-use queuekit_core::{Error, QueueName};
+use queuekit_core::{Error, QueueName, Timestamp};
 use tokio_postgres::Row;
 
 use crate::error::{Failure, Outcome};
@@ -18,6 +18,7 @@ pub(crate) struct QueueRow {
     pub(crate) name: QueueName,
     /// It may hold jobs with partition keys, or is fair.
     pub(crate) keyed: bool,
+    /// Without a pause that had ended when the row was read.
     pub(crate) settings: QueueSettings,
     pub(crate) removed: bool,
 }
@@ -131,11 +132,12 @@ impl QueueRow {
             return Ok(None);
         };
         let settings = QueueSettings::from_json(row.try_get::<_, &str>("settings")?.as_bytes());
+        let now = Timestamp::from_millis(row.try_get("now")?);
         Ok(Some(Self {
             id: row.try_get("id")?,
             name,
             keyed: row.try_get("keyed")?,
-            settings,
+            settings: settings.at(now),
             removed: row.try_get("removed")?,
         }))
     }

@@ -1,16 +1,16 @@
 -- Changes the settings of a queue, unless others have changed them. Creates the queue if it does
 -- not exist. Needs lib/queue.lua.
 -- KEYS: those of the queue.
--- ARGV: 1 the document that was read, empty if there was none; 2 the new one; then names and values
--- of the settings that scripts read; an empty value removes one.
--- Result: the stored document, if others changed it; else whether the queue's keys have to be
--- placed anew, which place.lua does.
+-- ARGV: none to read the document; or 1 the document that was read, empty if there was none; 2 the
+-- new one; then names and values of the settings that scripts read; an empty value removes one.
+-- Result: now and the stored document, if it was to be read or others changed it; else whether the
+-- queue's keys have to be placed anew, which place.lua does.
 use(1)
 
 -- This very change may have been made before, and its answer lost.
 local stored = call('HGET', Q.meta, 'settings') or ''
-if stored ~= ARGV[1] and stored ~= ARGV[2] then
-    return stored
+if not ARGV[1] or stored ~= ARGV[1] and stored ~= ARGV[2] then
+    return { now_ms, stored }
 end
 
 local function order()

@@ -148,8 +148,10 @@ refresh_touched()
 local answer = { '', now_ms, ARGV[2], ARGV[3], '', ARGV[7], 0 }
 if has_left then
     answer[5] = 'more'
-elseif known and not paused and ARGV[6] ~= '' then
-    if moving then
+elseif known and ARGV[6] ~= '' then
+    if paused then
+        answer[5] = paused_until > now and format('%.0f', paused_until - now) or ''
+    elseif moving then
         -- Its keys are being placed anew: src/admin.rs continues that.
         answer[5] = 'moving'
     else

@@ -8,11 +8,12 @@ use queuekit_core::capability::{
 };
 use queuekit_core::limits::DELAY;
 use queuekit_core::queue::{QueuePatch, QueueSettings, in_use};
-use queuekit_core::{Error, ErrorKind, JobId, QueueName, Result};
+use queuekit_core::{Error, ErrorKind, JobId, QueueName, Result, Timestamp};
 use redis::Value;
 
 use crate::RedisStore;
-use crate::codec::{array_of, millis, number_of};
+use crate::codec::{array_of, bytes_of, millis, number_of};
+use crate::error::unreadable;
 use crate::indeterminate::in_part;
 use crate::repeat::Call;
 use crate::scripts::Lua;
@@ -112,23 +113,26 @@ impl Admin for RedisStore {
 impl RedisStore {
     /// Changes the settings. Returns the new ones, and whether keys have to be placed anew. The
     /// script takes the change only if it is based on the stored settings, so two calls that change
-    /// different settings at once both take effect. The first try assumes a queue without settings,
-    /// which saves a read.
+    /// different settings at once both take effect.
     async fn change_settings(
         &self,
         queue: &QueueName,
         patch: &QueuePatch,
     ) -> Result<(QueueSettings, bool)> {
-        let mut seen = Vec::new();
+        let configure = async |args| {
+            self.on_queue("configure", Call::Repeatable, Lua::Configure, queue, args).await
+        };
+        let mut answer = configure(Vec::new()).await?;
         while !self.time_left().is_zero() {
+            let (now, seen) = stored_at(answer).ok_or_else(|| unreadable("the settings"))?;
             let settings = QueueSettings::from_json(if seen.is_empty() { b"{}" } else { &seen });
-            let settings = settings.patched(patch);
+            let settings = settings.at(now).patched(patch, now);
             let read = settings::read_by_scripts(&settings).into_iter();
             let read = read.flat_map(|(name, value)| [name.as_bytes().to_vec(), value.into()]);
             let args = [seen, settings.to_json().into_bytes()].into_iter().chain(read);
-            match self.on_queue("configure", Call::Repeatable, Lua::Configure, queue, args).await? {
-                Value::BulkString(changed) => seen = changed,
-                moving => return Ok((settings, number_of(moving) == Some(1))),
+            answer = configure(args.collect()).await?;
+            if let Value::Int(moving) = answer {
+                return Ok((settings, moving == 1));
             }
         }
         let message = "other calls keep changing the settings of the queue; repeat it";
@@ -152,6 +156,12 @@ impl RedisStore {
             }
         }
     }
+}
+
+/// The time and the stored document.
+fn stored_at(answer: Value) -> Option<(Timestamp, Vec<u8>)> {
+    let mut parts = array_of(answer)?.into_iter();
+    Some((Timestamp::from_millis(number_of(parts.next()?)?), bytes_of(parts.next()?)?))
 }
 
 /// The error for a queue that still has jobs, or running jobs.

@@ -9,7 +9,7 @@ use crate::statements::{MIGRATION_INSERT, MIGRATION_TABLE, MIGRATION_VERSION, TA
 
 /// The migrations, oldest first: version, the oldest version whose programs work with it, and its
 /// SQL. A published migration never changes.
-const MIGRATIONS: [(u32, u32, &str); 10] = [
+const MIGRATIONS: [(u32, u32, &str); 11] = [
     (1, 1, include_str!("../migrations/0001_initial.sql")),
     (2, 2, include_str!("../migrations/0002_schedules.sql")),
     (3, 3, include_str!("../migrations/0003_events.sql")),
@@ -20,6 +20,7 @@ const MIGRATIONS: [(u32, u32, &str); 10] = [
     (8, 8, include_str!("../migrations/0008_error_groups.sql")),
     (9, 9, include_str!("../migrations/0009_history.sql")),
     (10, 10, include_str!("../migrations/0010_orders.sql")),
+    (11, 11, include_str!("../migrations/0011_pauses.sql")),
 ];
 
 /// The tables in a file.

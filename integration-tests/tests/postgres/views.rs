@@ -55,7 +55,8 @@ async fn job_list_shows_jobs_of_every_state() {
 #[tokio::test]
 async fn r12_statements_look_at_what_the_settings_say() {
     let Some(psql) = Psql::open(this_test!()).await else { return };
-    let looked_at = "SELECT concat_ws(' ', paused, max_pending, per_key, skips_waiting, holds_dead,
+    let looked_at =
+        "SELECT concat_ws(' ', paused_until > 0, max_pending, per_key, skips_waiting, holds_dead,
                          is_fair, dedup_window_ms, done_age_ms)
                      FROM queuekit.queues";
     let looked_at = async || psql.value(looked_at).await.unwrap().unwrap();

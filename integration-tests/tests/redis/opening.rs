@@ -44,12 +44,12 @@ async fn r11_2_a_server_that_may_lose_jobs_is_refused_unless_that_is_accepted() 
 async fn r11_2_a_newer_version_is_refused_unless_it_says_that_this_build_works_with_it() {
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
-    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(7)).await;
-    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("7 6").to_owned();
+    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(8)).await;
+    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("8 7").to_owned();
     let () = stage.ask(&marked).await;
     let opened = RedisStore::connect_url(&stage.url("migrate=off")).await;
     opened.expect("it works with this build, it says").close().await.unwrap();
-    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("7 7")).await;
+    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("8 8")).await;
     for settings in ["", "allow_volatile=on", "migrate=off"] {
         let opened = RedisStore::connect_url(&stage.url(settings)).await;
         let error = opened.expect_err("a newer version");
@@ -82,7 +82,7 @@ async fn r11_2_what_version_1_stored_is_migrated() {
     let error = opened.expect_err("an older version");
     assert!(error.to_string().contains("queuekit migrate up"), "{error}");
     let store = stage.handle("").await;
-    assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "6 6");
+    assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "7 7");
     let errors = store.get_job(id).await.unwrap().unwrap().errors;
     assert_eq!((errors.len(), errors[0].error.as_str()), (1, "no"));
     assert_eq!(errors[0].started_at, None);
@@ -107,7 +107,7 @@ async fn r11_2_the_queues_of_version_2_are_listed_after_the_migration() {
         let () = stage.ask(cmd("SADD").arg(&registry).arg(&names)).await;
         let () = stage.ask(cmd("SET").arg(&version).arg("2 2")).await;
         let (one, other) = tokio::join!(stage.handle(""), stage.handle(""));
-        assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "6 6");
+        assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "7 7");
         for store in [one, other] {
             let queues = store.all_queues().await.unwrap();
             assert_eq!(

@@ -300,6 +300,8 @@ pub async fn r12_settings(world: &dyn World) {
         (r#"{"paused": true, "max_pending": 9223372036854775808}"#, "max_pending"),
         (r#"{"retention": {"done": {"age_ms": 599999}, "dead": {}}}"#, "retention age"),
         (r#"{"paused": true, "dedup_window_ms": 31622400001}"#, "dedup_window_ms"),
+        (r#"{"paused": true, "pause_for_ms": 31622400001}"#, "pause_for_ms"),
+        (r#"{"paused": true, "pause_reason": "\n"}"#, "pause_reason"),
     ] {
         let patch: QueuePatch = serde_json::from_str(json).expect("the form is right");
         assert_invalid(world.admin().configure(&new, &patch).await, field);

@@ -32,6 +32,7 @@ pub mod orders;
 pub mod pagination;
 pub mod partition_key_slots;
 pub mod partition_keys;
+pub mod pauses;
 pub mod queue_full;
 pub mod queue_isolation;
 pub mod queues;

@@ -292,16 +292,22 @@ impl<'a> Lockstep<'a> {
 
     async fn pause(&mut self) {
         let queue = self.some_queue();
-        let paused = self.rng.u8(..3) == 0;
-        self.configure(queue.as_str(), QueuePatch::default().paused(paused)).await;
+        let patch = match self.rng.u8(..6) {
+            0 => QueuePatch::default().paused(true),
+            1 => {
+                let time = sequence::pause_of_time(&mut self.rng);
+                QueuePatch::default().paused(true).pause_reason("r").pause_for(time)
+            }
+            _ => QueuePatch::default().paused(false),
+        };
+        self.configure(queue.as_str(), patch).await;
     }
 
     async fn configure(&mut self, queue: &str, patch: QueuePatch) {
         self.log.push(format!("configure {queue} {patch:?}"));
         let queue = QueueName::new(queue).expect("a name");
-        let expected = self.machine.queues.entry(queue.clone()).or_default();
-        *expected = expected.clone().patched(&patch);
-        let expected = expected.clone();
+        let expected = self.machine.settings(&queue).patched(&patch, self.machine.time());
+        self.machine.queues.insert(queue.clone(), expected.clone());
         let settings = self.admin().configure(&queue, &patch).await.expect("configure");
         assert_eq!(settings, expected, "configure {queue}");
     }

@@ -63,7 +63,7 @@ impl Tables {
         patch.check()?;
         let now = self.now;
         let queue = self.queue(name, limits)?;
-        let settings = queue.settings.clone().patched(patch);
+        let settings = queue.settings.clone().at(now).patched(patch, now);
         queue.change_settings(settings.clone(), now);
         // The change may let jobs run: it may resume the queue, or raise `per_key`.
         self.stirred.insert(name.clone());

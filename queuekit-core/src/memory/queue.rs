@@ -203,6 +203,10 @@ impl QueueTable {
         *turn = self.fair.clock + 1;
     }
 
+    pub(super) fn is_paused(&self, now: Timestamp) -> bool {
+        self.settings.is_paused(now)
+    }
+
     /// Rebuilds the serving structures after a change of settings.
     pub(super) fn change_settings(&mut self, settings: QueueSettings, now: Timestamp) {
         let keys: Vec<_> = self.partitions.keys().cloned().collect();

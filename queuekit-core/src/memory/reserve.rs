@@ -32,7 +32,7 @@ impl Tables {
     /// Reclaims expired leases, the earliest first.
     fn reclaim(&mut self, name: &QueueName, budget: &mut Budget) {
         let now = self.now;
-        let Some(queue) = self.queues.get(name).filter(|queue| !queue.settings.paused) else {
+        let Some(queue) = self.queues.get(name).filter(|queue| !queue.is_paused(now)) else {
             return;
         };
         let due = queue.leased.iter().take_while(|((expires_at, _), _)| *expires_at <= now);
@@ -61,7 +61,7 @@ impl Tables {
             let Some(queue) = self.queues.get_mut(name) else {
                 break;
             };
-            if queue.settings.paused {
+            if queue.is_paused(now) {
                 break;
             }
             let Some(id) = queue.candidate(now) else {
@@ -110,7 +110,10 @@ impl Tables {
 
     fn next_due_in(&self, names: &[QueueName]) -> Option<std::time::Duration> {
         let queues = names.iter().filter_map(|name| self.queues.get(name));
-        let awake = queues.filter(|queue| !queue.settings.paused);
-        awake.filter_map(|queue| queue.next_event()).min().map(|at| at.since(self.now))
+        let next = queues.filter_map(|queue| match queue.is_paused(self.now) {
+            true => queue.settings.paused_until,
+            false => queue.next_event(),
+        });
+        next.min().map(|at| at.since(self.now))
     }
 }

@@ -35,7 +35,7 @@ impl Tables {
 
     fn figures(&self, name: &QueueName, table: &QueueTable, workers: &WorkerCounts) -> Queue {
         let now = self.now;
-        let mut queue = Queue::empty(name.clone(), table.settings.clone(), now);
+        let mut queue = Queue::empty(name.clone(), table.settings.clone().at(now), now);
         let pending = self.pending(table);
         for status in State::Pending.statuses().iter() {
             queue.counts.set(status, Count::exact(pending.counts[status as usize]));

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::limits::{COUNT, DEDUP_WINDOW, PER_KEY, countable};
+use crate::limits::{COUNT, DEDUP_WINDOW, DELAY, PER_KEY, countable};
 use crate::{duration_ms, json_object};
 
 /// A change of some settings. Settings that are `None` stay as they are.
@@ -20,6 +21,11 @@ use crate::{duration_ms, json_object};
 pub struct QueuePatch {
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     paused: Option<bool>,
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    pause_reason: Option<String>,
+    #[serde(rename = "pause_for_ms", serialize_with = "duration_ms::option::serialize")]
+    #[serde(deserialize_with = "given_ms", skip_serializing_if = "Option::is_none")]
+    pause_for: Option<Duration>,
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     max_pending: Option<Option<u64>>,
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
@@ -41,6 +47,8 @@ pub struct QueuePatch {
 
 /// Largest description, in bytes.
 const DESCRIPTION_BYTES: usize = 1024;
+/// Largest reason of a pause, in bytes.
+const REASON_BYTES: usize = 500;
 
 /// Reads null as a value of the setting, and refuses it if the setting has no null.
 fn given<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
@@ -64,9 +72,22 @@ where
 }
 
 impl QueuePatch {
-    /// Pauses or resumes the queue.
+    /// Pauses or resumes the queue. The reason and the end of an earlier pause are dropped.
     pub fn paused(mut self, paused: bool) -> Self {
         self.paused = Some(paused);
+        self
+    }
+
+    /// Says why the queue is paused, for people: at most 500 bytes without control characters.
+    pub fn pause_reason(mut self, reason: impl Into<String>) -> Self {
+        self.pause_reason = Some(reason.into());
+        self
+    }
+
+    /// Ends the pause after this time, from the moment at which the store applies the patch; 1 ms
+    /// to 366 days.
+    pub fn pause_for(mut self, time: Duration) -> Self {
+        self.pause_for = Some(duration_ms::whole(time));
         self
     }
 
@@ -134,6 +155,7 @@ impl QueuePatch {
         if let Some(leases) = self.per_key.filter(|leases| !(1..=PER_KEY).contains(leases)) {
             return Err(Error::invalid("per_key", format!("1..={PER_KEY}"), leases));
         }
+        self.check_pause()?;
         let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
         if let Some(text) = &self.description
             && (text.len() > DESCRIPTION_BYTES || text.contains(is_control))
@@ -151,13 +173,48 @@ impl QueuePatch {
         done.check()?;
         dead.check()
     }
+
+    fn check_pause(&self) -> Result<()> {
+        let without_pause =
+            |field| Error::invalid(field, "set together with `paused: true`", "alone");
+        if let Some(reason) = &self.pause_reason {
+            check_reason(reason)?;
+            if self.paused != Some(true) {
+                return Err(without_pause("pause_reason"));
+            }
+        }
+        if let Some(time) = self.pause_for {
+            if time.is_zero() || time > DELAY {
+                let got = format!("{} ms", duration_ms::of(time));
+                return Err(Error::invalid("pause_for_ms", "1 ms to 366 days", got));
+            }
+            if self.paused != Some(true) {
+                return Err(without_pause("pause_for_ms"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks the reason of a pause.
+pub(super) fn check_reason(reason: &str) -> Result<()> {
+    if reason.len() > REASON_BYTES || reason.contains(char::is_control) {
+        let limit = "at most 500 bytes without control characters";
+        return Err(Error::invalid("pause_reason", limit, format!("{} bytes", reason.len())));
+    }
+    Ok(())
 }
 
 impl QueueSettings {
-    /// These settings, with those of the patch replaced.
+    /// These settings, with those of the patch replaced. `now` is the store's time: a pause for
+    /// some time ends that long after it.
     #[must_use]
-    pub fn patched(mut self, patch: &QueuePatch) -> Self {
-        self.paused = patch.paused.unwrap_or(self.paused);
+    pub fn patched(mut self, patch: &QueuePatch, now: Timestamp) -> Self {
+        if let Some(paused) = patch.paused {
+            self.paused = paused;
+            self.pause_reason = patch.pause_reason.clone().filter(|reason| !reason.is_empty());
+            self.paused_until = patch.pause_for.map(|time| now + time);
+        }
         self.max_pending = patch.max_pending.unwrap_or(self.max_pending);
         self.per_key = patch.per_key.unwrap_or(self.per_key);
         self.key_on_wait = patch.key_on_wait.unwrap_or(self.key_on_wait);
@@ -181,6 +238,15 @@ impl utoipa::PartialSchema for QueuePatch {
             let text = "Changes of settings; settings that are absent stay as they are.";
             patch.description = Some(text.to_owned());
             patch.required.clear();
+            // A change says for how long, and the settings until when.
+            patch.properties.remove("paused_until");
+            let days = DELAY.as_millis() as f64;
+            let pause_for = utoipa::openapi::ObjectBuilder::new()
+                .schema_type(utoipa::openapi::schema::Type::Integer)
+                .description(Some("How long the pause lasts; only with `paused: true`."))
+                .minimum(Some(1))
+                .maximum(Some(days));
+            patch.properties.insert("pause_for_ms".to_owned(), pause_for.into());
             patch.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
         }
         settings
@@ -208,6 +274,8 @@ mod tests {
         let keep = super::super::Keep::ALL.max_age(Duration::from_secs(600)).max_jobs(7);
         let patch = QueuePatch::default()
             .paused(true)
+            .pause_reason("the \"provider\"")
+            .pause_for(Duration::from_micros(1_500))
             .max_pending(None)
             .per_key(3)
             .key_on_wait(KeyOnWait::Skip)
@@ -217,7 +285,8 @@ mod tests {
             .retention(Retention::ALL.done(keep))
             .description("a\tb");
         let json = concat!(
-            r#"{"paused":true,"max_pending":null,"per_key":3,"key_on_wait":"skip","#,
+            r#"{"paused":true,"pause_reason":"the \"provider\"","pause_for_ms":2,"#,
+            r#""max_pending":null,"per_key":3,"key_on_wait":"skip","#,
             r#""key_on_dead":"hold","order":"fair","dedup_window_ms":1000,"retention":"#,
             r#"{"done":{"age_ms":600000,"jobs":7,"bytes":null},"#,
             r#""dead":{"age_ms":null,"jobs":null,"bytes":null}},"description":"a\tb"}"#
@@ -235,6 +304,9 @@ mod tests {
             r#"{"retention":{"done":[],"dead":{}}}"#,
             r#"{"no_setting":1}"#,
             r#"{"paused":null}"#,
+            r#"{"paused":true,"pause_reason":null}"#,
+            r#"{"paused":true,"pause_for_ms":null}"#,
+            r#"{"paused":true,"paused_until":"2999-01-01T00:00:00Z"}"#,
             r#"{"per_key":null}"#,
             r#"{"dedup_window_ms":null}"#,
             r#"{"retention":null}"#,
@@ -250,6 +322,13 @@ mod tests {
     fn r12_a_patch_that_was_read_names_the_setting_that_breaks_its_limit() {
         for (json, named) in [
             (r#"{"per_key":0}"#, "per_key"),
+            (r#"{"paused":true,"pause_for_ms":0}"#, "pause_for_ms"),
+            (r#"{"paused":true,"pause_for_ms":31622400001}"#, "pause_for_ms"),
+            (r#"{"paused":true,"pause_reason":"a\nb"}"#, "pause_reason"),
+            (r#"{"pause_for_ms":1}"#, "pause_for_ms"),
+            (r#"{"paused":false,"pause_for_ms":1}"#, "pause_for_ms"),
+            (r#"{"pause_reason":"r"}"#, "pause_reason"),
+            (r#"{"paused":false,"pause_reason":"r"}"#, "pause_reason"),
             (r#"{"per_key":10001}"#, "per_key"),
             (r#"{"max_pending":9223372036854775808}"#, "max_pending"),
             (r#"{"dedup_window_ms":9223372036854775808}"#, "dedup_window_ms"),
@@ -264,6 +343,10 @@ mod tests {
             let ErrorKind::Invalid { field, .. } = error.kind() else { panic!("{error}") };
             assert_eq!(*field, named, "{json}");
         }
+        let (longest, longer) = ("é".repeat(250), "x".repeat(501));
+        let paused = QueuePatch::default().paused(true).pause_for(DELAY);
+        paused.clone().pause_reason(longest).check().unwrap();
+        assert!(paused.pause_reason(longer).check().is_err());
         for json in [
             r#"{"per_key":10000,"max_pending":9223372036854775807}"#,
             r#"{"retention":{"done":{"age_ms":600000,"jobs":0},"dead":{"bytes":0}}}"#,

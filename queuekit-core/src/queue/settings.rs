@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{KeyOnDead, KeyOnWait, Order, Retention};
-use crate::duration_ms;
+use crate::clock::Timestamp;
+use crate::{duration_ms, rfc3339};
 
 /// The settings of a queue; in force within 1 s of their change.
 ///
@@ -22,6 +23,18 @@ use crate::duration_ms;
 pub struct QueueSettings {
     /// Whether the queue is paused: reserve then does nothing in it (default false).
     pub paused: bool,
+    /// Why it is paused, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(max_length = 500))]
+    pub pause_reason: Option<String>,
+    /// When the pause ends by itself, by the store's clock; none if it lasts until the queue is
+    /// resumed.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "rfc3339::option::serialize"
+    )]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<rfc3339::Rfc3339>))]
+    pub paused_until: Option<Timestamp>,
     /// The number of pending jobs at which an enqueue returns `QueueFull` (default none).
     pub max_pending: Option<u64>,
     /// The live leases that a partition key may have at once (default 1).
@@ -52,6 +65,8 @@ impl Default for QueueSettings {
     fn default() -> Self {
         Self {
             paused: false,
+            pause_reason: None,
+            paused_until: None,
             max_pending: None,
             per_key: 1,
             key_on_wait: KeyOnWait::Block,
@@ -66,6 +81,20 @@ impl Default for QueueSettings {
 }
 
 impl QueueSettings {
+    /// The settings at this instant: a pause whose end has come is over (contract R16.10).
+    #[must_use]
+    pub fn at(mut self, now: Timestamp) -> Self {
+        if !self.is_paused(now) {
+            (self.paused, self.pause_reason, self.paused_until) = (false, None, None);
+        }
+        self
+    }
+
+    /// Whether the queue is paused at this instant (contract R16.10).
+    pub fn is_paused(&self, now: Timestamp) -> bool {
+        self.paused && self.paused_until.is_none_or(|end| now < end)
+    }
+
     /// How many waiting jobs of a partition key, from the first one, are not blocked (contract
     /// R7.3). `held` says whether a dead head holds the key, `running` how many of its jobs run,
     /// and `due`, for each waiting job by sequence, whether its time has come.

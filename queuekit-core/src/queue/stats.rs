@@ -37,6 +37,12 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// How much longer the queue is paused; none if it is not, or if its pause has no end.
+    pub fn pause_left(&self) -> Option<Duration> {
+        let until = self.settings.paused_until.filter(|_| self.settings.paused);
+        until.map(|end| end.since(self.as_of))
+    }
+
     /// A queue without jobs.
     pub fn empty(name: QueueName, settings: QueueSettings, as_of: Timestamp) -> Self {
         Self {

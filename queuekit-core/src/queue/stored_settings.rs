@@ -2,14 +2,18 @@
 
 use serde_json::{Map, Value};
 
+use super::patch::check_reason;
 use super::{QueuePatch, QueueSettings, Retention};
+use crate::clock::Timestamp;
+use crate::rfc3339::Rfc3339;
 
 impl QueueSettings {
     /// Reads a stored document.
     ///
     /// A missing setting has its default, so `{}` is the document of a new queue. A setting that
     /// cannot be read, or is out of range, also has its default; but an unreadable retention keeps
-    /// all jobs. Settings of a newer version are kept.
+    /// all jobs. Settings of a newer version are kept. A pause that has ended is read as it was
+    /// stored: [`at`](Self::at) ends it.
     pub fn from_json(document: &[u8]) -> Self {
         // Most documents can be read as a whole. Only a faulty one is read field by field. Serde
         // would read a list as the fields in their order.
@@ -18,7 +22,7 @@ impl QueueSettings {
             && let Ok(patch) = serde_json::from_slice::<QueuePatch>(document)
             && patch.check().is_ok()
         {
-            return Self::default().patched(&patch);
+            return Self::default().patched(&patch, Timestamp::default());
         }
         match serde_json::from_slice::<Map<String, Value>>(document) {
             Ok(fields) => fields.into(),
@@ -34,11 +38,12 @@ impl QueueSettings {
 }
 
 impl From<Map<String, Value>> for QueueSettings {
-    fn from(fields: Map<String, Value>) -> Self {
+    fn from(mut fields: Map<String, Value>) -> Self {
         let Value::Object(known) = serde_json::json!(Self::default()) else {
             return Self::default();
         };
         let mut settings = Self::default();
+        let (reason, until) = (fields.remove("pause_reason"), fields.remove("paused_until"));
         for (name, value) in fields {
             if !known.contains_key(&name) {
                 settings.newer.insert(name, value);
@@ -47,10 +52,19 @@ impl From<Map<String, Value>> for QueueSettings {
             let keeps_jobs = name == "retention";
             let field = Value::Object(Map::from_iter([(name, value)]));
             match serde_json::from_value::<QueuePatch>(field) {
-                Ok(patch) if patch.check().is_ok() => settings = settings.patched(&patch),
+                // The document says when a pause ends, not how long it lasts: no time is needed.
+                Ok(patch) if patch.check().is_ok() => {
+                    settings = settings.patched(&patch, Timestamp::default());
+                }
                 _ if keeps_jobs => settings.retention = Retention::ALL,
                 _ => {}
             }
+        }
+        if settings.paused {
+            let reason = reason.and_then(|reason| serde_json::from_value::<String>(reason).ok());
+            settings.pause_reason = reason.filter(|reason| check_reason(reason).is_ok());
+            let until = until.and_then(|until| serde_json::from_value::<Rfc3339>(until).ok());
+            settings.paused_until = until.map(|Rfc3339(at)| at);
         }
         settings
     }
@@ -67,10 +81,14 @@ mod tests {
         QueueSettings::from_json(document.as_bytes())
     }
 
+    const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+
     #[test]
     fn r12_settings_survive_being_stored() {
         let patch = QueuePatch::default()
             .paused(true)
+            .pause_reason("the provider is down")
+            .pause_for(Duration::from_millis(1))
             .max_pending(u64::MAX)
             .per_key(3)
             .key_on_wait(KeyOnWait::Skip)
@@ -78,7 +96,7 @@ mod tests {
             .order(Order::Fair)
             .dedup_window(Duration::from_micros(1500))
             .retention(Retention::ALL);
-        for stored in [QueueSettings::default(), QueueSettings::default().patched(&patch)] {
+        for stored in [QueueSettings::default(), QueueSettings::default().patched(&patch, NOW)] {
             assert_eq!(read(&stored.to_json()), stored);
             assert_eq!(serde_json::from_str::<QueueSettings>(&stored.to_json()).unwrap(), stored);
         }
@@ -86,9 +104,44 @@ mod tests {
     }
 
     #[test]
+    fn r16_10_a_pause_is_over_at_its_end_and_without_one_lasts() {
+        let hour = Duration::from_secs(3600);
+        let patch = QueuePatch::default().paused(true).pause_reason("r").pause_for(hour);
+        let paused = QueueSettings::default().patched(&patch, NOW);
+        assert_eq!(paused.paused_until, Some(NOW + hour));
+        let read_at = |at| read(&paused.to_json()).at(at);
+        assert_eq!(read_at((NOW + hour).minus(Duration::from_millis(1))), paused);
+        for over in [NOW + hour, NOW + hour + Duration::from_millis(1)] {
+            assert_eq!(read_at(over), QueueSettings::default());
+        }
+        for (again, reason) in [(QueuePatch::default().paused(true), None), (patch, Some("r"))] {
+            let again = paused.clone().patched(&again, NOW + hour).at(NOW + hour);
+            let until = reason.map(|_| NOW + 2 * hour);
+            let shown = (again.paused, again.pause_reason.as_deref(), again.paused_until);
+            assert_eq!(shown, (true, reason, until), "the last pause holds");
+        }
+        let resumed = paused.patched(&QueuePatch::default().paused(false), NOW);
+        assert_eq!(resumed, QueueSettings::default());
+    }
+
+    #[test]
+    fn r16_10_an_unreadable_end_or_reason_leaves_a_pause_without_it() {
+        for document in [
+            r#"{"paused":true,"paused_until":"soon","pause_reason":7}"#,
+            r#"{"paused":true,"paused_until":7,"pause_reason":"a\nb"}"#,
+        ] {
+            let settings = read(document);
+            assert!(settings.paused, "{document}");
+            assert_eq!((settings.pause_reason, settings.paused_until), (None, None), "{document}");
+        }
+        let stray = r#"{"paused_until":"2999-01-01T00:00:00Z","pause_reason":"r"}"#;
+        assert_eq!(read(stray), QueueSettings::default());
+    }
+
+    #[test]
     fn r12_settings_of_a_newer_version_are_read_and_kept() {
         let newer = r#"{"per_key":7,"colour":{"of":["x"]},"paused":true}"#;
-        let patched = read(newer).patched(&QueuePatch::default().paused(false));
+        let patched = read(newer).patched(&QueuePatch::default().paused(false), NOW);
         assert_eq!((patched.per_key, patched.paused), (7, false));
         let kept: Value = serde_json::from_str(&patched.to_json()).unwrap();
         assert_eq!(kept["colour"]["of"][0], "x");

@@ -30,10 +30,12 @@ pub(crate) async fn configure(
     let was = locked(session, name).await?;
     let was = was.ok_or_else(|| Failure::transient("the queue was removed meanwhile"))?;
     let mut row = was.clone();
-    row.settings = was.settings.clone().patched(patch);
+    row.settings = was.settings.clone().patched(patch, session.now().await?);
     row.keyed |= row.is_fair();
     let document = row.settings.to_json();
-    session.query(Sql::QueueConfigure, params![row.id, document, row.keyed]).await?;
+    let paused_until = paused_until(&row.settings);
+    let params = params![row.id, document, row.keyed, paused_until];
+    session.query(Sql::QueueConfigure, params).await?;
     let places = |of: &QueueSettings| (of.per_key, of.key_on_wait, of.key_on_dead, of.order);
     if places(&was.settings) != places(&row.settings) {
         session.query(Sql::QueueDue, params![row.id]).await?;
@@ -41,6 +43,16 @@ pub(crate) async fn configure(
     }
     session.commit().await?;
     Ok(row)
+}
+
+/// The column of this name: before any time if the queue is not paused, and beyond all times if its
+/// pause has no end.
+fn paused_until(settings: &QueueSettings) -> i64 {
+    match settings.paused_until {
+        _ if !settings.paused => 0,
+        Some(end) => end.as_millis(),
+        None => i64::MAX,
+    }
 }
 
 /// The queue, after taking its lock.

@@ -8,7 +8,7 @@ local NO_NONCE = string.rep('\0', STATE.nonce.width)
 local now_ms, now_text = format(BEAT.at.decimal, now), format('%.0f', now)
 
 -- The names of the queue's keys by part, and its settings.
-local Q, per_key, skip, hold, fair, paused, max_pending, dedup, moving, known
+local Q, per_key, skip, hold, fair, paused, paused_until, max_pending, dedup, moving, known
 
 -- Partition keys that have changed; the records of those that were read; the turn that is served;
 -- whether the queue gained work, or a key let another job go.
@@ -78,7 +78,9 @@ local function use(base)
     touched, partition_keys, clock, stirred = {}, {}, nil, false
     local settings = call('HMGET', Q.meta, 'known', 'paused', 'per_key', 'key_on_wait',
         'key_on_dead', 'order', 'max_pending', 'dedup_window_ms', 'moving')
-    known, paused = settings[1], settings[2] == '1'
+    known, paused_until = settings[1], tonumber(settings[2] or 0)
+    -- 1 if the pause has no end.
+    paused = paused_until == 1 or paused_until > now
     skip, hold, fair = settings[4] == 'skip', settings[5] == 'hold', settings[6] == 'fair'
     per_key = tonumber(settings[3] or 1)
     max_pending = tonumber(settings[7] or nil)

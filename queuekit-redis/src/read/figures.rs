@@ -178,7 +178,7 @@ impl Figures {
         let (ended, total_dead, total_cancelled) = (count()?, count()?, count()?);
         let corrupt = count()?;
         let (stored, removed, failures) = (count()?, count()?, count()?);
-        let settings = QueueSettings::from_json(&bytes_of(parts.next()?)?);
+        let settings = QueueSettings::from_json(&bytes_of(parts.next()?)?).at(now);
         Some(Self {
             now,
             leased,

@@ -15,8 +15,8 @@ use super::audit::{audited, json};
 use super::jobs::list::page;
 use super::params::{Force, Named, Params};
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
-use crate::web::{AdminScope, Caller, Json, Problem, Scope, response_budget};
-use crate::wire::{JobQuery, JobsBody};
+use crate::web::{AdminScope, Caller, Json, OptionalJson, Problem, Scope, response_budget};
+use crate::wire::{JobQuery, JobsBody, PauseBody};
 
 /// A page of queues.
 #[derive(Serialize, ToSchema)]
@@ -96,18 +96,20 @@ pub(super) async fn jobs_of_queue(
     page(&app, &caller, query.filter()?.queue(name)).await
 }
 
-/// Pauses a queue: nothing is reserved in it until it is resumed.
+/// Pauses a queue: nothing is reserved in it until the pause ends, or the queue is resumed.
 #[utoipa::path(
     post, path = "/v1/queues/{name}/pause", tag = "queues", security(("key" = [])),
     params(("name" = String, Path)),
+    request_body(content = Option<PauseBody>, content_type = "application/json"),
     responses((status = 200, description = "The settings that now apply.", body = QueueSettings))
 )]
 pub(super) async fn pause(
     State(app): State<App>,
     caller: Caller,
     Named(name): Named<QueueName>,
+    OptionalJson(pause, ..): OptionalJson<AdminScope, PauseBody>,
 ) -> Result<Answer<QueueSettings>, Problem> {
-    change(&app, &caller, &name, QueuePatch::default().paused(true)).await
+    change(&app, &caller, &name, pause.patch()?).await
 }
 
 /// Resumes a paused queue.

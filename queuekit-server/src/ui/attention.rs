@@ -87,7 +87,13 @@ pub(crate) fn of_queue(queue: &Queue) -> Vec<Found> {
     if queue.settings.paused {
         if !ready.is_zero() {
             let sentence = format!("{name} is paused, with {} ready", ready.jobs());
-            let detail = format!("The oldest has waited {waited}.");
+            let mut detail = format!("The oldest has waited {waited}.");
+            if let Some(left) = queue.pause_left() {
+                detail += &format!(" The pause ends in {}.", Ms::from(left));
+            }
+            if let Some(reason) = &queue.settings.pause_reason {
+                detail += &format!(" Reason: {reason}");
+            }
             found.push(Found::new(Urgency::Info, sentence, page()).detail(detail));
         }
     } else if queue.workers == 0 && !ready.is_zero() {

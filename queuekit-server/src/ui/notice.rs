@@ -14,7 +14,7 @@ struct Asked {
 /// What was done, by its word in addresses.
 const DONE: [(&str, &str); 15] = [
     ("selected", "Done, for all of them that allowed it."),
-    ("pause", "The queue is paused: nothing is reserved in it until it is resumed."),
+    ("pause", "The queue is paused: nothing is reserved in it until the pause ends."),
     ("resume", "The queue is resumed."),
     ("settings", "The settings are in force."),
     ("retry", "The job is retried, with all its attempts."),

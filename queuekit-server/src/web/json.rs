@@ -121,6 +121,10 @@ type BudgetedBytes = (Bytes, RequestBudget);
 #[derive(Debug)]
 pub(crate) struct Json<To, T>(pub(crate) T, pub(crate) RequestBudget, pub(crate) PhantomData<To>);
 
+/// The same, of a body that may be left out, or be null.
+#[derive(Debug)]
+pub(crate) struct OptionalJson<To, T>(pub(crate) T, pub(crate) PhantomData<To>);
+
 /// The bytes of a body from a caller who may send it, with the content type of JSON, and not nested
 /// too deep.
 #[derive(Debug)]
@@ -166,6 +170,26 @@ where
         let Raw(bytes, budget, _) = Raw::<To>::from_request(request, state).await?;
         let body = off_the_runtime(bytes.len(), || read(&bytes)).await?;
         Ok(Self(body, budget, PhantomData))
+    }
+}
+
+impl<To, T, S> FromRequest<S> for OptionalJson<To, T>
+where
+    To: RequiredScope,
+    T: DeserializeOwned + Default,
+    S: Send + Sync + AsRef<Arc<BodyReader>>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if http_body::Body::is_end_stream(request.body()) {
+            let (mut parts, _) = request.into_parts();
+            Caller::from_request_parts(&mut parts, state).await?.need(To::SCOPE)?;
+            return Ok(Self(T::default(), PhantomData));
+        }
+        let Raw(bytes, ..) = Raw::<To>::from_request(request, state).await?;
+        let body = if bytes.is_empty() { None } else { read::<Option<T>>(&bytes)? };
+        Ok(Self(body.unwrap_or_default(), PhantomData))
     }
 }
 

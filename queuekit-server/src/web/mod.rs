@@ -35,7 +35,7 @@ pub(crate) mod turns;
 
 pub(crate) use auth::Caller;
 pub(crate) use dashboard_options::{BasePath, DashboardOptions, Redaction, SessionSecret};
-pub(crate) use json::Json;
+pub(crate) use json::{Json, OptionalJson};
 pub(crate) use keys::Scope;
 pub(crate) use options::{HttpLimits, HttpOptions, TlsFiles};
 pub(crate) use problem::{Problem, ProblemBody};

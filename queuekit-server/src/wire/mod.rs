@@ -20,6 +20,7 @@ mod new_job;
 mod new_schedule;
 mod nullable;
 mod one_of_schema;
+mod pause;
 mod schedule;
 mod subscription;
 mod time;
@@ -47,6 +48,7 @@ pub(crate) use new_job::{EnqueueBody, NewJobBody, NewJobsBody, PriorityBody};
 pub(crate) use new_schedule::NewScheduleBody;
 pub(crate) use nullable::nullable;
 pub(crate) use one_of_schema::one_of_schema;
+pub(crate) use pause::PauseBody;
 pub(crate) use schedule::{
     NextRunsBody, ScheduleBody, ScheduleRunBody, ScheduledJobBody, SchedulesBody,
 };

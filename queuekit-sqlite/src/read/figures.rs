@@ -58,7 +58,7 @@ impl Step<'_> {
 
     fn figures(&mut self, row: QueueRow, workers: u64) -> Result<Queue> {
         let waiting = self.waiting(&row)?;
-        let mut queue = Queue::empty(row.name.clone(), row.settings.clone(), self.now);
+        let mut queue = Queue::empty(row.name.clone(), row.settings.clone().at(self.now), self.now);
         queue.counts = waiting.counts;
         let expired = params![row.id, self.now.as_millis(), EXAMINED + 1];
         let expired = unsigned(self.value(COUNT_EXPIRED, expired)?.unwrap_or(0));

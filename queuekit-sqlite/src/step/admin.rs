@@ -24,8 +24,8 @@ impl Step<'_> {
     ) -> Result<QueueSettings> {
         patch.check()?;
         let at = self.open_queue(name)?;
-        let was = self.queues[at].settings.clone();
-        let settings = was.clone().patched(patch);
+        let was = self.queues[at].settings.clone().at(self.now);
+        let settings = was.clone().patched(patch, self.now);
         self.queues[at].settings = settings.clone();
         self.execute(QUEUE_CONFIGURE, params![self.queues[at].id, settings.to_json()])?;
         let places = |of: &QueueSettings| (of.per_key, of.key_on_wait, of.key_on_dead, of.order);

@@ -69,7 +69,7 @@ impl Step<'_> {
     /// The queue, unless it is unknown or paused.
     fn awake(&mut self, name: &QueueName) -> Result<Option<usize>> {
         let queue = self.queue(name)?;
-        Ok(queue.filter(|queue| !self.queues[*queue].settings.paused))
+        Ok(queue.filter(|queue| !self.queues[*queue].settings.is_paused(self.now)))
     }
 
     /// Takes back leases that ran out, earliest first.
@@ -248,13 +248,18 @@ impl Step<'_> {
         self.end_dead(record, Transition::Quarantine, &ErrorText::from("corrupt"))
     }
 
-    /// When the next job becomes ready or the next lease runs out.
+    /// When the next job becomes ready, the next lease runs out, or a pause ends.
     fn next_due_in(&mut self, names: &[QueueName]) -> Result<Option<Duration>> {
         let mut first = None;
         for name in names {
-            let Some(queue) = self.awake(name)? else {
+            let Some(queue) = self.queue(name)? else {
                 continue;
             };
+            if self.queues[queue].settings.is_paused(self.now) {
+                let end = self.queues[queue].settings.paused_until;
+                first = [first, end].into_iter().flatten().min();
+                continue;
+            }
             let id = self.queues[queue].id;
             let expiry = self.value(FIRST_EXPIRY, [id])?;
             let expiry = expiry.map(Timestamp::from_millis);

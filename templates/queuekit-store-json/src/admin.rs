@@ -22,8 +22,9 @@ impl Admin for JsonStore {
         self.step("configure", |data| {
             data.open_queues([name], &self.limits)?;
             data.changed = true;
+            let now = data.now;
             let queue = data.queues.entry(name.clone()).or_default();
-            queue.settings = queue.settings.clone().patched(patch);
+            queue.settings = queue.settings.clone().at(now).patched(patch, now);
             Ok(queue.settings.clone())
         })
     }
@@ -120,7 +121,7 @@ impl Data {
             job: &record.view(self.status(record), self.now),
             now: self.now,
             overdue: self.now.since(record.lease_expires_at),
-            paused: settings.paused,
+            paused: settings.is_paused(self.now),
             has_live_worker: self.live_workers().any(|one| one.serves(&record.queue, &record.kind)),
         });
         match &mut why {

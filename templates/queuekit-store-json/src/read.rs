@@ -126,7 +126,7 @@ impl Data {
 
     pub(crate) fn figures(&self, name: &QueueName) -> Option<Queue> {
         let stored = self.queues.get(name)?;
-        let mut queue = Queue::empty(name.clone(), stored.settings.clone(), self.now);
+        let mut queue = Queue::empty(name.clone(), stored.settings.clone().at(self.now), self.now);
         let mut oldest: Option<Timestamp> = None;
         for (record, status) in self.with_status(name) {
             let count = queue.counts.get(status).value + 1;

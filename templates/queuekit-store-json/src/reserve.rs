@@ -37,7 +37,7 @@ impl Data {
     }
 
     fn is_awake(&self, name: &QueueName) -> bool {
-        self.queues.get(name).is_some_and(|queue| !queue.settings.paused)
+        self.queues.get(name).is_some_and(|queue| !queue.settings.is_paused(self.now))
     }
 
     /// The earliest expiry first; a bounded number of jobs die of it (R5.6, R5.7).
@@ -158,7 +158,8 @@ impl Data {
     /// When the next job becomes due or the next lease expires (R5.1).
     fn next_due_in(&self, name: &QueueName) -> Option<Duration> {
         if !self.is_awake(name) {
-            return None;
+            let end = self.queues.get(name)?.settings.paused_until?;
+            return Some(end.since(self.now));
         }
         let running = self.of_queue(name).filter(|record| record.state == State::Running);
         let expiries = running.map(|record| record.lease_expires_at);

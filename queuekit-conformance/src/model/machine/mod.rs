@@ -15,7 +15,7 @@ use queuekit_core::lifecycle::Transition;
 use queuekit_core::queue::{KeyOnDead, Totals};
 use queuekit_core::{
     GroupKey, IdempotencyKey, JobId, Kind, LeaseToken, PartitionKey, QueueName, QueueSettings,
-    ScheduleName, State,
+    ScheduleName, State, Timestamp,
 };
 
 use super::Coverage;
@@ -67,8 +67,13 @@ impl Machine {
         self.counter
     }
 
-    fn settings(&self, queue: &QueueName) -> QueueSettings {
-        self.queues.get(queue).cloned().unwrap_or_default()
+    /// As they are in force now.
+    pub(super) fn settings(&self, queue: &QueueName) -> QueueSettings {
+        self.queues.get(queue).cloned().unwrap_or_default().at(self.time())
+    }
+
+    pub(super) fn time(&self) -> Timestamp {
+        Timestamp::from_millis(self.now)
     }
 
     /// Ends a job: its key becomes free by its rule, and under `hold` a dead head keeps its

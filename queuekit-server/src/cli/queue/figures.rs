@@ -12,7 +12,7 @@ use super::route::path;
 use super::settings;
 use crate::cli::api::Api;
 use crate::cli::cells::or_dash;
-use crate::cli::format::span;
+use crate::cli::format::{on_a_line, span};
 use crate::cli::output::Output;
 use crate::cli::table::{Cell, Table};
 use crate::wire::COUNTED_STATUSES;
@@ -65,10 +65,9 @@ pub(crate) fn table(queues: &[Queue]) -> Table {
             or_dash(oldest),
             Cell::from(queue.workers),
             health(&queue.health),
-            if queue.settings.paused {
-                Cell::styled("paused", AnsiColor::Yellow.on_default())
-            } else {
-                Cell::from("")
+            match paused(queue) {
+                Some(paused) => Cell::styled(paused, AnsiColor::Yellow.on_default()),
+                None => Cell::from(""),
             },
         ]);
         table.row(row);
@@ -101,11 +100,20 @@ fn count(queue: &Queue, status: Status) -> Cell {
 
 fn told(queue: &Queue) -> String {
     let mut told = table(std::slice::from_ref(queue)).to_string();
-    for reason in &queue.health.reasons {
+    if let Some(reason) = &queue.settings.pause_reason {
         // Writing to a String cannot fail.
+        let _ = write!(told, "\n- paused: {}", on_a_line(reason));
+    }
+    for reason in &queue.health.reasons {
         let _ = write!(told, "\n- {reason}");
     }
     told + "\n\n" + &settings::lines(&queue.settings)
+}
+
+/// `paused`, or `paused, 25m left`; none if it is not.
+fn paused(queue: &Queue) -> Option<String> {
+    let left = queue.pause_left().map(|left| format!(", {} left", span(left)));
+    queue.settings.paused.then(|| format!("paused{}", left.unwrap_or_default()))
 }
 
 fn health(health: &Health) -> Cell {

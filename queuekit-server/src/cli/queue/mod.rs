@@ -17,8 +17,8 @@ use super::context::{Access, Context};
 use super::exit::Exit;
 use super::output::Output;
 use crate::error::Usage;
-use crate::grammar::filter;
-use crate::wire::FilterBody;
+use crate::grammar::{Span, filter};
+use crate::wire::{FilterBody, PauseBody};
 
 use figures::all_jobs;
 pub(crate) use figures::{all, list, rows, table, value};
@@ -32,8 +32,7 @@ pub(crate) enum Queue {
     List,
     /// Show the job counts, health and settings of a queue
     Show(Named),
-    /// Pause a queue: workers reserve no more of its jobs; running jobs continue
-    Pause(Named),
+    Pause(Pause),
     /// Resume a paused queue
     Resume(Named),
     Purge(Purge),
@@ -46,6 +45,19 @@ pub(crate) enum Queue {
 pub(crate) struct Named {
     /// Queue name
     name: QueueName,
+}
+
+/// Pause a queue: workers reserve no more of its jobs; running jobs continue
+#[derive(Args, Debug)]
+pub(crate) struct Pause {
+    /// Queue name
+    name: QueueName,
+    /// Why, for those who see it: at most 500 bytes
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// Resume it by itself after this time, such as 30m
+    #[arg(long = "for", value_name = "DURATION")]
+    time: Option<Span>,
 }
 
 const PURGE: &str = "\
@@ -89,8 +101,8 @@ impl Queue {
         let run = async |api: &Api| match self {
             Self::List => list(api, output).await,
             Self::Show(Named { name }) => figures::show(api, &name, output).await,
-            Self::Pause(Named { name }) => turn(api, &name, "pause", output).await,
-            Self::Resume(Named { name }) => turn(api, &name, "resume", output).await,
+            Self::Pause(pause) => pause.run(api, output).await,
+            Self::Resume(Named { name }) => resume(api, &name, output).await,
             Self::Purge(purge) => purge.run(api, output).await,
             Self::Set(set) => set.run(api, output).await,
             Self::Remove(remove) => remove.run(api, output).await,
@@ -100,12 +112,25 @@ impl Queue {
     }
 }
 
-/// Pauses or resumes a queue that exists: a typo must not create another one.
-async fn turn(api: &Api, name: &QueueName, action: &str, output: Output) -> Result<()> {
+impl Pause {
+    /// Pauses a queue that exists: a typo must not create another one.
+    async fn run(self, api: &Api, output: Output) -> Result<()> {
+        let Self { name, reason, time } = self;
+        api.get(&path(&name)).await?;
+        let for_ms = time.map(|Span(time)| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+        let body = PauseBody { reason, for_ms };
+        let answer = api.call(Method::POST, &format!("{}/pause", path(&name)), &body).await?;
+        let end = time.map_or_else(String::new, |time| format!(" for {time}"));
+        let done = format!("{name} is paused{end}: `queue resume` resumes it");
+        output.forward(answer.json(), || Ok(done))
+    }
+}
+
+/// Resumes a queue that exists: a typo must not create another one.
+async fn resume(api: &Api, name: &QueueName, output: Output) -> Result<()> {
     api.get(&path(name)).await?;
-    let answer = api.act(Method::POST, &format!("{}/{action}", path(name))).await?;
-    let done = if action == "pause" { "is paused: `queue resume` resumes it" } else { "is served" };
-    output.forward(answer.json(), || Ok(format!("{name} {done}")))
+    let answer = api.act(Method::POST, &format!("{}/resume", path(name))).await?;
+    output.forward(answer.json(), || Ok(format!("{name} is served")))
 }
 
 impl Purge {

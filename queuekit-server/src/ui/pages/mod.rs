@@ -27,6 +27,7 @@ mod palette;
 pub(super) mod problem;
 pub(super) mod queue;
 mod queue_actions;
+mod queue_limits;
 mod queue_rows;
 pub(super) mod queues;
 mod replay;

@@ -9,7 +9,8 @@ use queuekit::queues::{Keep, KeyOnDead, KeyOnWait, Order, Queue};
 use queuekit::{Job, QueueName, Status};
 
 use super::history::{self, Range, RangeQuery};
-use super::queue_rows::{Slots, health, queues_of, store_time};
+use super::queue_limits::limits;
+use super::queue_rows::{Slots, health, pause, queues_of, store_time};
 use super::text::jobs_url;
 use super::workers;
 use crate::grammar::Span;
@@ -17,13 +18,21 @@ use crate::grammar::filter::written;
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
 use crate::ui::view::{
-    Action, Count, Mark, Ms, Page, QueueHead, QueuePage, Setting, SettingsForm, StateBar,
-    StatePart, Tally, TallyRow, Tone, When,
+    Action, Count, InputKind, Mark, Ms, Page, QueueHead, QueuePage, Setting, SettingsForm,
+    StateBar, StatePart, Tally, TallyRow, Tone, When,
 };
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::wire::{AuditBody, AuditEntryBody, JobsBody};
 
+/// How long a pause lasts: what is sent, and what is shown.
+const PAUSES: &[(&str, &str)] = &[
+    ("", "when it is resumed"),
+    ("15m", "after 15 minutes"),
+    ("30m", "after 30 minutes"),
+    ("1h", "after 1 hour"),
+    ("4h", "after 4 hours"),
+];
 /// How many ready jobs are looked at for the kinds and keys that wait.
 const SAMPLE: usize = 200;
 /// How many entries of the audit log are looked through.
@@ -81,14 +90,11 @@ pub(in crate::ui) fn head(viewer: &Viewer, now: &Snapshot, queue: &Queue) -> Que
     QueueHead {
         name: queue.name.to_string(),
         description: queue.settings.description.clone(),
-        is_paused: queue.settings.paused,
+        pause: pause(queue),
         health: health(queue),
         oldest: queue.oldest_ready_age.map(Ms::from),
         workers: queue.workers,
-        slots: in_use.slots,
-        in_use: in_use.running,
-        pending: Count::exact(queue.depth()),
-        max_pending: queue.settings.max_pending.map(Count::exact),
+        limits: limits(queue, in_use),
         bar: StateBar { parts: Status::ALL.into_iter().map(part).collect() },
     }
 }
@@ -152,12 +158,22 @@ async fn waiting(
 }
 
 fn actions(viewer: &Viewer, queue: &Queue) -> Vec<Action> {
-    let (name, is_paused) = (&queue.name, queue.settings.paused);
-    let (verb, label) = if is_paused { ("resume", "Resume") } else { ("pause", "Pause") };
-    let url = format!("{}/ui/queues/{name}/{verb}", viewer.base());
-    let tone = if is_paused { Tone::Primary } else { Tone::Plain };
-    let action = Action::new("pause", url, &viewer.csrf(), format!("{label} {name}"));
-    let action = action.tone(tone).cli(format!("queuekit queue {verb} {name}"));
+    let name = &queue.name;
+    let action = |verb: &str, label: &str| {
+        let url = format!("{}/ui/queues/{name}/{verb}", viewer.base());
+        let action = Action::new("pause", url, &viewer.csrf(), format!("{label} {name}"));
+        action.cli(format!("queuekit queue {verb} {name}"))
+    };
+    let action = match queue.settings.paused {
+        true => action("resume", "Resume").tone(Tone::Primary),
+        false => action("pause", "Pause")
+            .input("reason", "Reason, if you like", InputKind::Text { most: 500 })
+            .input("for", "Ends", InputKind::Choice(PAUSES))
+            .confirm(
+                format!("Pause {name}?"),
+                "Workers reserve no more of its jobs. Running jobs continue.",
+            ),
+    };
     vec![match why_not_admin(viewer) {
         Some(why) => action.impossible(why),
         None => action,

@@ -10,16 +10,21 @@ use crate::grammar::{OrNone, Span};
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
+use crate::ui::view::Ms;
 use crate::ui::viewer::Viewer;
 use crate::web::Problem;
+use crate::wire::PauseBody;
 
 pub(super) async fn pause(
     viewer: Viewer,
     Path(name): Path<String>,
-    _: Form,
+    form: Form,
 ) -> Result<Response, Failure> {
     let name = QueueName::new(name)?;
-    viewer.act(Method::POST, &format!("/v1/queues/{name}/pause")).await?;
+    let reason = Some(form.get("reason").trim()).filter(|reason| !reason.is_empty());
+    let for_ms = read::<Span>(&form, "for")?.map(|Span(time)| Ms::from(time).0);
+    let body = PauseBody { reason: reason.map(str::to_owned), for_ms };
+    viewer.call(Method::POST, &format!("/v1/queues/{name}/pause"), &body).await?;
     Ok(back(&viewer, &name, "pause"))
 }
 

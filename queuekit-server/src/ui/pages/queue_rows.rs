@@ -8,7 +8,7 @@ use queuekit::{Status, Timestamp};
 
 use crate::ui::attention;
 use crate::ui::live::Snapshot;
-use crate::ui::view::{Count, Health, QueueRow, QueueTable, Sparkline};
+use crate::ui::view::{Count, Health, Pause, QueueRow, QueueTable, Sparkline, When};
 use crate::ui::viewer::Viewer;
 
 /// The queues that the viewer may see.
@@ -32,7 +32,7 @@ fn row(queue: &Queue, slots: &Slots, now: &Snapshot) -> QueueRow {
     let in_use = slots.serving(queue.name.as_str()).filter(|_| queue.workers > 0);
     QueueRow {
         name: queue.name.to_string(),
-        is_paused: queue.settings.paused,
+        pause: pause(queue),
         ready: count(Status::Ready),
         running: count(Status::Running),
         failed: count(Status::Failed),
@@ -46,6 +46,15 @@ fn row(queue: &Queue, slots: &Slots, now: &Snapshot) -> QueueRow {
         spark: spark(queue, now),
         health: health(queue),
     }
+}
+
+/// Its pause, if it is paused.
+pub(in crate::ui) fn pause(queue: &Queue) -> Option<Pause> {
+    let settings = &queue.settings;
+    settings.paused.then(|| Pause {
+        reason: settings.pause_reason.clone().unwrap_or_default(),
+        end: settings.paused_until.map(|end| When::of(end, queue.as_of)),
+    })
 }
 
 fn spark(queue: &Queue, now: &Snapshot) -> Sparkline {

@@ -11,7 +11,9 @@ use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::live::Snapshot;
 use crate::ui::redirect::redirect;
-use crate::ui::view::{Action, Ms, Page, Tone, When, WorkerJob, WorkerRow, WorkerTable, Workers};
+use crate::ui::view::{
+    Action, InputKind, Ms, Page, Tone, When, WorkerJob, WorkerRow, WorkerTable, Workers,
+};
 use crate::ui::viewer::Viewer;
 use crate::web::{Caller, Scope};
 use crate::wire::{OrdersBody, WorkerBody};
@@ -66,7 +68,7 @@ fn orders(viewer: &Viewer, worker: &WorkerRow) -> Vec<Action> {
     vec![
         action("quiet", "Quiet"),
         action("resume", "Resume"),
-        slots.number("slots", "Slots", worker.slots.max(1)).confirm(
+        slots.input("slots", "Slots", InputKind::Number(worker.slots.max(1))).confirm(
             "How many jobs may this worker run at once?",
             "It never runs more than it was started with.",
         ),

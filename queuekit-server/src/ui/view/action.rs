@@ -22,18 +22,28 @@ pub(crate) struct Action {
     pub(crate) impossible: Option<String>,
     /// Asked before it happens; none for what can be undone.
     pub(crate) confirm: Option<Confirm>,
-    /// Typed into the question.
-    pub(crate) number: Option<NumberField>,
+    /// Fields of the question.
+    pub(crate) inputs: Vec<Input>,
     /// The same on the command line, to copy.
     pub(crate) cli: Option<String>,
 }
 
-/// A field for a number from 1 on.
+/// A field of a question.
 #[derive(Clone, Debug)]
-pub(crate) struct NumberField {
+pub(crate) struct Input {
     pub(crate) name: &'static str,
     pub(crate) label: &'static str,
-    pub(crate) value: u32,
+    pub(crate) kind: InputKind,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum InputKind {
+    /// A number from 1 on.
+    Number(u32),
+    /// A text that may be left out, of at most this number of letters.
+    Text { most: u32 },
+    /// One of these: what is sent, and what is shown.
+    Choice(&'static [(&'static str, &'static str)]),
 }
 
 /// How a button looks.
@@ -66,7 +76,7 @@ impl Action {
             tone: Tone::Plain,
             impossible: None,
             confirm: None,
-            number: None,
+            inputs: Vec::new(),
             cli: None,
         }
     }
@@ -91,8 +101,14 @@ impl Action {
         self
     }
 
-    pub(crate) fn number(mut self, name: &'static str, label: &'static str, value: u32) -> Self {
-        self.number = Some(NumberField { name, label, value });
+    /// Adds a field to the question.
+    pub(crate) fn input(
+        mut self,
+        name: &'static str,
+        label: &'static str,
+        kind: InputKind,
+    ) -> Self {
+        self.inputs.push(Input { name, label, kind });
         self
     }
 

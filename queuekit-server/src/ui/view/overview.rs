@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Action, Chart, Count, Health, Mark, Ms, Shell, Sparkline, When, parts};
+use super::{Action, Chart, Count, Health, Mark, Ms, Pause, Shell, Sparkline, When, parts};
 
 /// The page `/ui`.
 #[derive(Clone, Debug, Template)]
@@ -85,7 +85,7 @@ pub(crate) struct QueueTable {
 #[derive(Clone, Debug)]
 pub(crate) struct QueueRow {
     pub(crate) name: String,
-    pub(crate) is_paused: bool,
+    pub(crate) pause: Option<Pause>,
     pub(crate) ready: Count,
     pub(crate) running: Count,
     pub(crate) failed: Count,

@@ -2,7 +2,10 @@
 
 use askama::Template;
 
-use super::{Action, Chart, Count, Health, Mark, Ms, RangeLink, Shell, When, WorkerTable, parts};
+use super::{
+    Action, Chart, Count, Health, Limit, Mark, Ms, Pause, RangeLink, Shell, When, WorkerTable,
+    parts,
+};
 
 /// The page `/ui/queues/NAME`.
 #[derive(Clone, Debug, Template)]
@@ -29,15 +32,11 @@ pub(crate) struct QueuePage {
 pub(crate) struct QueueHead {
     pub(crate) name: String,
     pub(crate) description: String,
-    pub(crate) is_paused: bool,
+    pub(crate) pause: Option<Pause>,
     pub(crate) health: Health,
     pub(crate) oldest: Option<Ms>,
     pub(crate) workers: u64,
-    pub(crate) slots: u64,
-    pub(crate) in_use: u64,
-    /// Pending jobs of all that it may hold.
-    pub(crate) pending: Count,
-    pub(crate) max_pending: Option<Count>,
+    pub(crate) limits: Vec<Limit>,
     pub(crate) bar: StateBar,
 }
 
@@ -141,12 +140,5 @@ impl StateBar {
 impl Setting {
     pub(crate) fn is_chosen(&self, choice: &str) -> bool {
         self.value == choice
-    }
-}
-
-impl QueueHead {
-    /// The share of slots in use, in percent.
-    pub(crate) fn utilisation(&self) -> u64 {
-        (self.in_use.saturating_mul(100) / self.slots.max(1)).min(100)
     }
 }

@@ -31,7 +31,8 @@ fn without_scripts_pages_are_read_and_an_action_is_done() {
         queue["paused"].clone()
     };
     assert_eq!(state(), false);
-    tab.click("form[action$='/pause'] button");
+    tab.click("[popovertarget='pause-ask']");
+    tab.click("form[action$='/pause'] button:not([type])");
     tab.until_seen("The queue is paused");
     assert_eq!(state(), true);
     assert!(tab.path().starts_with("/ui/queues/mails"), "the answer leads back: {}", tab.path());

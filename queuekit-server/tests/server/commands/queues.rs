@@ -25,6 +25,15 @@ fn a_queue_is_shown_paused_set_up_emptied_and_removed(place: &Place) {
     assert!(place.run("queue list").ok().trim_end().ends_with("paused"));
     assert_eq!(place.json("queue show a")["paused"], true);
     assert_eq!(place.json("queue resume a")["paused"], false);
+    place.args(&["queue", "pause", "a", "--reason", "the provider is down", "--for", "30m"]).ok();
+    let listed = place.run("queue list").ok();
+    assert!(listed.contains("paused, 29m 5") || listed.contains("paused, 30m"), "{listed}");
+    assert!(place.run("queue show a").ok().contains("- paused: the provider is down"));
+    let settings = place.json("queue show a")["settings"].clone();
+    assert_eq!(settings["pause_reason"], "the provider is down");
+    assert!(settings["paused_until"].is_string(), "{settings}");
+    place.run("queue pause a --for 367d").failed(2, &["for_ms must be 1 ms to 366 days"]);
+    place.run("queue resume a").ok();
     let set = "queue set a --max-pending 10 --per-key 1 --key-on-wait skip --key-on-dead hold \
                --order fair --dedup-window 1h";
     let settings = place.json(set);

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 on_every_store! {
     a_queue_is_listed_configured_and_removed,
+    r16_10_a_pause_takes_a_reason_and_an_end,
     queues_and_workers_are_listed_page_by_page,
     a_schedule_is_put_shown_run_and_deleted,
     a_schedule_that_is_wrong_is_refused_with_the_reason,
@@ -51,6 +52,44 @@ fn a_queue_is_listed_configured_and_removed(server: &mut Server) {
         server.ask("PATCH", "/v1/queues/a").json(&wrong).problem(422, "invalid");
     }
     server.ask("POST", "/v1/queues/a%20b/pause").send().problem(422, "invalid");
+}
+
+fn r16_10_a_pause_takes_a_reason_and_an_end(server: &mut Server) {
+    let pause = || server.ask("POST", "/v1/queues/a/pause");
+    let until = |settings: &Value| settings.get("paused_until").cloned();
+    let timed = pause().json(&json!({"reason": "r", "for_ms": 3_600_000})).expect(200).value();
+    assert_eq!((&timed["paused"], &timed["pause_reason"]), (&json!(true), &json!("r")));
+    let end = until(&timed).expect("an end");
+    let queue = server.get("/v1/queues/a").send().expect(200).value();
+    assert_eq!((&queue["paused"], &queue["settings"]["paused_until"]), (&json!(true), &end));
+    server.ask("POST", "/v1/jobs").json(&json!({"kind": "t", "queue": "a"})).expect(201);
+    let work = json!({"queues": ["a"], "worker": "w"});
+    let reserved = server.ask("POST", "/v1/reserve").json(&work).expect(200).value();
+    assert_eq!(reserved["leases"], json!([]));
+    let in_ms = reserved["next_due_in_ms"].as_u64().expect("the end of the pause");
+    assert!((3_500_000..=3_600_000).contains(&in_ms), "{reserved}");
+    for without_body in [pause().send(), pause().json(&json!({})), pause().json(&Value::Null)] {
+        let settings = without_body.expect(200).value();
+        assert_eq!((until(&settings), settings.get("pause_reason")), (None, None));
+    }
+    for (wrong, field) in [
+        (json!({"for_ms": 0}), "for_ms"),
+        (json!({"for_ms": 31_622_400_001_u64}), "for_ms"),
+        (json!({"for_ms": -1}), "for_ms"),
+        (json!({"reason": "x".repeat(501)}), "reason"),
+        (json!({"reason": "a\nb"}), "reason"),
+        (json!({"until": 1}), "until"),
+    ] {
+        let problem = pause().json(&wrong).problem(422, "invalid");
+        assert_eq!(problem["field"], field, "{problem}");
+    }
+    pause().text("{").problem(400, "bad_request");
+    let patch = json!({"paused": true, "pause_for_ms": 1});
+    server.ask("PATCH", "/v1/queues/a").json(&patch).expect(200);
+    let leased = || server.ask("POST", "/v1/reserve").json(&work).expect(200).value();
+    while leased()["leases"] == json!([]) {}
+    let alone = json!({"pause_for_ms": 1});
+    server.ask("PATCH", "/v1/queues/a").json(&alone).problem(422, "invalid");
 }
 
 fn queues_and_workers_are_listed_page_by_page(server: &mut Server) {

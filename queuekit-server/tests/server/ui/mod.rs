@@ -13,6 +13,7 @@ mod live;
 mod login;
 mod outage;
 mod pages;
+mod pauses;
 mod settings;
 
 pub use browser::Browser;

@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::{Text, draw_heading};
+use crate::cli::format::{on_a_line, span};
 use crate::cli::queue::settings_told;
 use crate::cli::top::grid::{Cell, Column, Grid};
 use crate::cli::top::look::{Look, bold, status_word};
@@ -81,8 +82,13 @@ pub(super) fn opened(model: &Model, look: Look, name: &str) -> Vec<Text> {
     };
     let mut lines = vec![(format!("Queue {name}"), bold())];
     if queue.settings.paused {
-        let told = "‖ paused: workers reserve none of its jobs; p resumes it";
-        lines.push((told.to_owned(), look.doubtful()));
+        let left = queue.pause_left().map(|left| format!(" for {} more", span(left)));
+        let left = left.unwrap_or_default();
+        let told = format!("‖ paused{left}: workers reserve none of its jobs; p resumes it");
+        lines.push((told, look.doubtful()));
+        if let Some(reason) = &queue.settings.pause_reason {
+            lines.push((format!("  {}", on_a_line(reason)), look.doubtful()));
+        }
     }
     lines.push(plain(String::new()));
     for (status, number) in queue.counts.iter() {
