@@ -8,6 +8,9 @@ import { traceHeaders } from "./trace.js";
 
 /** The longest pause between two tries, and so the delay after an outage ends. */
 const PAUSE_MS = 5000;
+/** The wait of one call: short enough for proxies before the server. */
+const WAIT_MS = 20_000;
+const ENDED = ["completed", "dead", "cancelled"];
 const RETRIED = [0, 429, 502, 503, 504];
 /** Routes whose calls carry the current span. */
 const STORES = ["/v1/jobs", "/v1/events"];
@@ -70,6 +73,24 @@ export class Client {
   /** Returns the job as it is now; throws a `QueuekitError` with status 404 if it is gone. */
   getJob(id) {
     return this.call("GET", `/v1/jobs/${encodeURIComponent(id)}`);
+  }
+
+  /**
+   * Returns the job once it is completed, dead or cancelled; `undefined` after `timeoutMs`. Throws a
+   * `QueuekitError` with status 404 if the job does not exist, or was deleted meanwhile.
+   */
+  async wait(id, timeoutMs, { signal } = {}) {
+    const until = performance.now() + timeoutMs;
+    for (;;) {
+      const leftMs = Math.max(until - performance.now(), 0);
+      const waitMs = Math.floor(Math.min(leftMs, WAIT_MS));
+      const options = { timeoutMs: this.timeoutMs + waitMs, signal };
+      options.deadlineMs = Math.max(this.deadlineMs, leftMs);
+      const path = `/v1/jobs/${encodeURIComponent(id)}?wait_ms=${waitMs}`;
+      const job = await this.call("GET", path, undefined, options);
+      if (ENDED.includes(job.status)) return job;
+      if (leftMs <= WAIT_MS) return undefined;
+    }
   }
 
   /** Makes one request, and retries it while that can help: it must be safe to repeat. */

@@ -29,6 +29,8 @@ export class Client {
   emit(type: string, data?: any, options?: Json): Promise<Json>;
   /** Returns the job as it is now; throws a `QueuekitError` with status 404 if it is gone. */
   getJob(id: string): Promise<Json>;
+  /** Returns the job once it has ended; `undefined` after `timeoutMs`. */
+  wait(id: string, timeoutMs: number, options?: { signal?: AbortSignal }): Promise<Json | undefined>;
   /** Makes a request, and retries it while that can help: it must be safe to repeat. */
   call(method: string, path: string, body?: Json, options?: CallOptions): Promise<any>;
 }

@@ -38,6 +38,16 @@ describe("server", { skip: SERVER ? false : "QUEUEKIT_SERVER is not set" }, () =
     assert.equal((await server.getJob(id)).result, 2n ** 80n + 1n);
   });
 
+  test("waiting ends with the job or the time", async () => {
+    const { id } = await server.enqueue("next", { n: 2 }, { queue });
+    assert.equal(await server.wait(id, 50), undefined);
+    const waiting = server.wait(id, 20_000);
+    await work({ next: ({ n }) => n + 1 }, async () => (await status(id)) === "completed");
+    const ended = await waiting;
+    assert.deepEqual([ended.status, ended.result], ["completed", 3]);
+    await assert.rejects(server.wait(randomUUID(), 20_000), { status: 404 });
+  });
+
   test("bytes and a fatal error", async () => {
     const { id } = await server.enqueue("raw", new Uint8Array([255, 0]), { queue });
     const raw = async (payload, ctx) => {

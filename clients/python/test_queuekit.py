@@ -402,6 +402,20 @@ class ServerTest(unittest.TestCase):
                   lambda: self.state(id) == "completed")
         self.assertEqual(self.client.get_job(id)["result"], big + 1)
 
+    def test_waiting_ends_with_the_job_or_the_time(self):
+        id = self.client.enqueue("add", [1, 2], queue=self.queue)["id"]
+        self.assertIsNone(self.client.wait(id, 0.05))
+        ended = []
+        waiting = threading.Thread(target=lambda: ended.append(self.client.wait(id, 20)))
+        waiting.start()
+        self.work({"add": lambda payload, ctx: sum(payload)},
+                  lambda: self.state(id) == "completed")
+        waiting.join()
+        self.assertEqual((ended[0]["status"], ended[0]["result"]), ("completed", 3))
+        with self.assertRaises(Error) as caught:
+            self.client.wait(str(uuid.uuid4()), 20)
+        self.assertEqual(caught.exception.status, 404)
+
     def test_bytes_and_a_fatal_error(self):
         def handler(payload, ctx):
             ctx.report(0.5, "half", ["a line"])

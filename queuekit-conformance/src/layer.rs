@@ -18,7 +18,7 @@ use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
     ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page,
     PageSize, Queue, QueueName, QueuePage, QueuePatch, QueueSettings, Reserve, Reserved, Result,
-    WorkerId,
+    State, WorkerId,
 };
 
 /// Every operation of a store and of its capabilities. Each is passed on to the inner store unless
@@ -73,6 +73,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
         self.inner().get_job(id).await
+    }
+
+    async fn job_states(&self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        self.inner().job_states(ids).await
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {

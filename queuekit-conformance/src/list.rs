@@ -160,6 +160,7 @@ macro_rules! __for_each_case {
             listing {
                 r8_1_a_handle_sees_its_own_writes
                 r8_1_reads_change_nothing
+                r8_1_states_of_many_jobs_are_told_in_order
                 r8_2_jobs_are_listed_in_the_documented_order
                 r8_2_blocked_jobs_are_listed_by_key
                 [Admin] r8_2_a_fair_queue_is_listed_by_key

@@ -1,7 +1,7 @@
 //! The names of all operations.
 
 /// Every operation that a [`Layer`](crate::Layer) sees.
-pub const OPERATIONS: [&str; 48] = [
+pub const OPERATIONS: [&str; 49] = [
     "enqueue",
     "reserve",
     "ack",
@@ -11,6 +11,7 @@ pub const OPERATIONS: [&str; 48] = [
     "find_queues",
     "list_jobs",
     "get_job",
+    "job_states",
     "delete_job",
     "close",
     "extend",

@@ -16,7 +16,7 @@ use queuekit_core::{
     Ack, AckOutcome, Backend, Bytes, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
     ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page,
     PageSize, Queue, QueueName, QueuePage, QueuePatch, QueueSettings, Reserve, Reserved, Result,
-    WorkerId,
+    State, WorkerId,
 };
 
 use crate::layer::Layer;
@@ -75,6 +75,11 @@ impl<L: Layer> Backend for Wrapped<L> {
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
         self.0.called("get_job");
         self.0.get_job(id).await
+    }
+
+    async fn job_states(&self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        self.0.called("job_states");
+        self.0.job_states(ids).await
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {

@@ -25,6 +25,7 @@ mod error_group;
 pub mod event;
 pub mod history;
 mod job;
+mod job_ends;
 mod json;
 mod json_object;
 mod json_path;

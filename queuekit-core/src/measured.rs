@@ -1,5 +1,6 @@
 //! A store whose calls are measured. Every client puts its store behind one, so that all calls are
 //! counted in one place. The ten operations are here, the others in `measured/capabilities.rs`.
+//! Calls that can end jobs ring those who wait for them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,14 +12,18 @@ use metrics::{counter, gauge, histogram};
 use crate::backend::*;
 use crate::capability::*;
 use crate::error::{Error, Result};
-use crate::job::{Job, JobId, NewJob};
+use crate::job::{Job, JobId, NewJob, State};
+use crate::job_ends::JobEnds;
 use crate::metrics::{
     POOL_CONNECTIONS, POOL_CONNECTIONS_MOST, POOL_WAITING, STORE_CALLS, STORE_ERRORS, STORE_ITEMS,
 };
 use crate::names::QueueName;
 use crate::queue::Queue;
 
-pub(crate) struct Measured(pub(crate) Arc<dyn Backend>);
+pub(crate) struct Measured {
+    store: Arc<dyn Backend>,
+    ends: Arc<JobEnds>,
+}
 
 /// Measures a call; the name of the operation is the value of a label.
 macro_rules! measured {
@@ -45,9 +50,13 @@ fn failed(operation: &'static str, error: &Error) {
 mod capabilities;
 
 impl Measured {
+    pub(crate) fn new(store: Arc<dyn Backend>, ends: Arc<JobEnds>) -> Self {
+        Self { store, ends }
+    }
+
     /// Records how busy the store's connections are, if it has a pool of them.
     fn record_pool(&self) {
-        let inspect = self.0.capabilities().inspect;
+        let inspect = self.store.capabilities().inspect;
         let Some(PoolUse { most, used, idle, waiting }) = inspect.and_then(Inspect::pool) else {
             return;
         };
@@ -62,13 +71,13 @@ impl Measured {
 #[deny(clippy::missing_trait_methods)]
 impl Backend for Measured {
     async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<EnqueueOutcome>> {
-        let answer = measured!("enqueue", jobs, self.0.enqueue(jobs));
+        let answer = measured!("enqueue", jobs, self.store.enqueue(jobs));
         self.record_pool();
         answer
     }
 
     async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
-        let answer = measured!("reserve", self.0.reserve(request));
+        let answer = measured!("reserve", self.store.reserve(request));
         self.record_pool();
         if let Ok(reserved) = &answer {
             let leases = reserved.leases.len();
@@ -78,39 +87,52 @@ impl Backend for Measured {
     }
 
     async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
-        measured!("ack", acks, self.0.ack(acks))
+        let answer = measured!("ack", acks, self.store.ack(acks));
+        self.ends.ring(acks.iter().map(|ack| ack.lease.id));
+        answer
     }
 
     async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
-        measured!("nack", nacks, self.0.nack(nacks))
+        let answer = measured!("nack", nacks, self.store.nack(nacks));
+        self.ends.ring(nacks.iter().map(|nack| nack.lease.id));
+        answer
     }
 
     async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>> {
-        measured!("dead_letter", dead_letters, self.0.dead_letter(dead_letters))
+        let call = self.store.dead_letter(dead_letters);
+        let answer = measured!("dead_letter", dead_letters, call);
+        self.ends.ring(dead_letters.iter().map(|dead| dead.target.id()));
+        answer
     }
 
     async fn list_queues(&self, after: Option<&QueueName>, limit: PageSize) -> Result<QueuePage> {
-        measured!("list_queues", self.0.list_queues(after, limit))
+        measured!("list_queues", self.store.list_queues(after, limit))
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
-        measured!("find_queues", self.0.find_queues(names))
+        measured!("find_queues", self.store.find_queues(names))
     }
 
     async fn list_jobs(&self, filter: &JobFilter) -> Result<Page<Job>> {
-        measured!("list_jobs", self.0.list_jobs(filter))
+        measured!("list_jobs", self.store.list_jobs(filter))
     }
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
-        measured!("get_job", self.0.get_job(id))
+        measured!("get_job", self.store.get_job(id))
+    }
+
+    async fn job_states(&self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        measured!("job_states", ids, self.store.job_states(ids))
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {
-        measured!("delete_job", self.0.delete_job(id, force))
+        let answer = measured!("delete_job", self.store.delete_job(id, force));
+        self.ends.ring([id]);
+        answer
     }
 
     async fn close(&self) -> Result<()> {
-        measured!("close", self.0.close())
+        measured!("close", self.store.close())
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
@@ -132,7 +154,7 @@ impl Backend for Measured {
             atomic_across_queues,
             calls_at_once,
             limits,
-        } = self.0.capabilities();
+        } = self.store.capabilities();
         Capabilities {
             leases: leases.map(|_| self as &dyn Leases),
             // These two call no store, or only when an operator asks.
@@ -158,7 +180,7 @@ impl Backend for Measured {
 /// As the store behind it.
 impl fmt::Debug for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.store.fmt(f)
     }
 }
 
@@ -171,7 +193,7 @@ mod tests {
     #[test]
     fn a_measured_store_can_do_all_that_the_store_can() {
         let store: Arc<dyn Backend> = Arc::new(MemoryStore::new());
-        let measured = Measured(Arc::clone(&store));
+        let measured = Measured::new(Arc::clone(&store), Arc::default());
         let shown = |store: &dyn Backend| {
             let can = store.capabilities();
             let names = (can.leases.is_some(), can.wakeups.is_some(), can.upkeep.is_some());

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use queuekit_core::backend::*;
 use queuekit_core::capability::{Exchange, Exchanged, Settlement};
 use queuekit_core::lifecycle;
-use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result};
+use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, State};
 
 use crate::PostgresStore;
 use crate::call::Call;
@@ -113,6 +113,16 @@ impl Backend for PostgresStore {
         let job = self
             .call("get_job", Call::Repeatable, id, |id, session| Box::pin(read::job(session, *id)));
         job.await
+    }
+
+    async fn job_states(&self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let states = self.call("job_states", Call::Repeatable, ids.to_vec(), |ids, session| {
+            Box::pin(read::job_states(session, ids))
+        });
+        states.await
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use queuekit_core::backend::*;
 use queuekit_core::capability::{Exchange, Exchanged, Settlement};
-use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result};
+use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, State};
 
 use crate::RedisStore;
 use crate::step::{Acted, Action};
@@ -87,6 +87,10 @@ impl Backend for RedisStore {
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
         self.for_one_call().job_shown(id).await
+    }
+
+    async fn job_states(&self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        self.for_one_call().states_of(ids).await
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {

@@ -150,14 +150,7 @@ impl Stored {
         let (worker, reason) = (part()?, part()?);
         let key = parts.named(STATE.head.end..key_to);
         Some(Self {
-            state: match bytes.get(STATE.state.start)? {
-                b'p' => State::Pending,
-                b'r' => State::Running,
-                b'c' => State::Completed,
-                b'x' => State::Dead,
-                b'n' => State::Cancelled,
-                _ => return None,
-            },
+            state: state_of(*bytes.get(STATE.state.start)?)?,
             cancel_requested: bytes.get(STATE.cancel.start)? == &b'1',
             attempts: parts.hex(STATE.attempts)? as u32,
             releases: u32::try_from(parts.hex(STATE.releases)?).ok()?,
@@ -171,6 +164,18 @@ impl Stored {
             reason: reason.into_owned(),
         })
     }
+}
+
+/// The state of this letter of a state record.
+pub(crate) fn state_of(letter: u8) -> Option<State> {
+    Some(match letter {
+        b'p' => State::Pending,
+        b'r' => State::Running,
+        b'c' => State::Completed,
+        b'x' => State::Dead,
+        b'n' => State::Cancelled,
+        _ => return None,
+    })
 }
 
 /// The token of a lease in the form that scripts compare.

@@ -112,6 +112,7 @@ scripts! {
     Figures: Reads [] "figures",
     PartitionKeys: Reads [PARTITION_KEY, FRONTIER] "partition_keys",
     Get: Reads [JOB, PARTITION_KEY, FRONTIER, VIEW, PAYLOAD] "get",
+    States: Reads [JOB] "states",
     List: Reads [JOB, PARTITION_KEY, FRONTIER, VIEW, PAYLOAD, RANK] "list",
     Ends: Reads [RANK] "ends",
     Why: Reads [JOB, PARTITION_KEY] "why",

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use queuekit_core::backend::*;
 use queuekit_core::capability::{Exchange, Exchanged, Settlement};
-use queuekit_core::{Job, JobId, NewJob, Queue, QueueName, Result};
+use queuekit_core::{Job, JobId, NewJob, Queue, QueueName, Result, State};
 
 use crate::SqliteStore;
 
@@ -69,6 +69,11 @@ impl Backend for SqliteStore {
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
         self.read("get_job", move |step| step.get_job(id)).await
+    }
+
+    async fn job_states(&self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        let ids = ids.to_vec();
+        self.read("job_states", move |step| step.job_states(&ids)).await
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {

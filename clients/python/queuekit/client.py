@@ -22,6 +22,8 @@ except ImportError:  # It is optional.
 
 Json = Dict[str, Any]
 PAUSE = 5.0  # The longest pause between two tries, and so the delay after an outage ends.
+WAIT = 20.0  # The wait of one call: short enough for proxies before the server.
+ENDED = ("completed", "dead", "cancelled")
 _RETRIED = (0, 429, 502, 503, 504)
 _STORES = ("/v1/jobs", "/v1/events")  # Routes whose calls carry the current span.
 
@@ -88,6 +90,23 @@ class Client:
         """Returns the job as it is now; raises an `Error` with status 404 if it does not exist."""
         job: Json = self.call("GET", "/v1/jobs/" + quote(id, safe=""))
         return job
+
+    def wait(self, id: str, timeout: float) -> Optional[Json]:
+        """Returns the job once it is completed, dead or cancelled; `None` after `timeout` seconds.
+
+        Raises an `Error` with status 404 if the job does not exist, or was deleted meanwhile.
+        """
+        until = time.monotonic() + timeout
+        while True:
+            left = max(until - time.monotonic(), 0)
+            wait = min(left, WAIT)
+            path = f"/v1/jobs/{quote(id, safe='')}?wait_ms={int(wait * 1000)}"
+            job: Json = self.call("GET", path, timeout=self.timeout + wait,
+                                  deadline=max(self.deadline, left))
+            if job["status"] in ENDED:
+                return job
+            if left <= wait:
+                return None
 
     def call(self, method: str, path: str, body: Any = None, *, timeout: Optional[float] = None,
              deadline: Optional[float] = None) -> Any:

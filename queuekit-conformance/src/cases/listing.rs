@@ -29,6 +29,29 @@ pub async fn r8_1_a_handle_sees_its_own_writes(world: &dyn World) {
     assert_eq!(world.list_ids(all()).await, []);
 }
 
+/// R8.1: the states of jobs, in the order in which they were asked for, whatever queue they are in.
+/// Guard: a job of each state is found, and one that is not stored is not.
+pub async fn r8_1_states_of_many_jobs_are_told_in_order(world: &dyn World) {
+    let leases = {
+        world.enqueue_n(4).await;
+        world.reserve(4).await
+    };
+    world.complete(&leases[0]).await;
+    world.kill(&leases[1]).await;
+    world.call_off(&leases[2]).await;
+    let waits = world.enqueue(keyed("k").queue(&queue("other")).delay(DAY)).await;
+    let gone = world.enqueue(draft()).await;
+    assert!(world.delete(gone, false).await.expect("delete_job"));
+    let of = |lease: usize| leases[lease].token.id;
+    let asked = [waits, of(1), gone, of(2), of(3), of(0), waits];
+    let states = world.backend().job_states(&asked).await.expect("job_states");
+    let [pending, dead] = [Some(State::Pending), Some(State::Dead)];
+    let [cancelled, running] = [Some(State::Cancelled), Some(State::Running)];
+    let completed = Some(State::Completed);
+    assert_eq!(states, [pending, dead, None, cancelled, running, completed, pending]);
+    assert_eq!(world.backend().job_states(&[]).await.expect("job_states"), []);
+}
+
 /// R8.1: reads change nothing, whatever state jobs are in.
 /// Guard: no read reclaims, dead-letters or prunes.
 pub async fn r8_1_reads_change_nothing(world: &dyn World) {

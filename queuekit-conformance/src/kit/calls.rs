@@ -46,6 +46,7 @@ pub fn every_call<'s>(store: &'s dyn Backend, token: &'s LeaseToken) -> Vec<Call
         find_queues(&[default_queue()]);
         list_jobs(&JobFilter::default());
         get_job(id);
+        job_states(&[id]);
         delete_job(id, false);
     };
     calls.extend(of_work(store, token));

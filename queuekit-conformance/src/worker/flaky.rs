@@ -10,7 +10,9 @@ use queuekit_core::capability::{
     Beat, Exchanged, ExtendOutcome, Leases, Orders, Report, ReportOutcome, Settlement,
     UpkeepReport, WorkerInfo, WorkerPage,
 };
-use queuekit_core::{Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, WorkerId};
+use queuekit_core::{
+    Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, State, WorkerId,
+};
 use tokio::runtime::Handle;
 
 use crate::Layer;
@@ -188,6 +190,11 @@ impl Layer for Flaky {
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
         self.up()?;
         self.inner.get_job(id).await
+    }
+
+    async fn job_states(&self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        self.up()?;
+        self.inner.job_states(ids).await
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {

@@ -117,6 +117,14 @@ macro_rules! __for_each_worker_case {
                 [Wakeups Control] r13_12_an_order_is_met_at_the_next_call
             }
 
+            waits {
+                [Admin] r13_11_a_wait_answers_how_the_job_ended
+                r13_11_a_wait_for_a_job_that_is_gone_fails
+                r13_11_a_wait_ends_at_its_time
+                r13_11_a_wait_outlasts_an_outage
+                r13_11_waits_of_a_client_share_their_looks
+            }
+
             hints {
                 [Wakeups] r13_6_a_wakeup_starts_work_before_the_poll
                 r13_6_without_wakeups_polling_finds_work

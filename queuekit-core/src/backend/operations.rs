@@ -1,5 +1,5 @@
-//! The trait that stores implement: ten operations, `find_queues`, which has a default, and the
-//! store's capabilities.
+//! The trait that stores implement: ten operations, two more that have a default, and the store's
+//! capabilities.
 
 use std::fmt::Debug;
 
@@ -10,7 +10,7 @@ use super::{
     NackOutcome, Page, PageSize, QueuePage, Reserve, Reserved,
 };
 use crate::error::Result;
-use crate::job::{Job, JobId, NewJob};
+use crate::job::{Job, JobId, NewJob, State};
 use crate::names::QueueName;
 use crate::queue::Queue;
 
@@ -120,6 +120,19 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn get_job(&self, id: JobId) -> Result<Option<Job>>;
+
+    /// The states of these jobs, in their order; none for a job that is not stored. A store reads
+    /// them without the jobs' content; this default reads job by job.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    async fn job_states(&self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        let mut states = Vec::with_capacity(ids.len());
+        for id in ids {
+            states.push(self.get_job(*id).await?.map(|job| job.state));
+        }
+        Ok(states)
+    }
 
     /// Deletes a job that is not running, or any job with `force` (contract R6.2). Returns false if
     /// it is not stored.

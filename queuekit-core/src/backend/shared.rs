@@ -9,7 +9,7 @@ use super::{
     JobFilter, Nack, NackOutcome, Page, PageSize, QueuePage, Reserve, Reserved,
 };
 use crate::error::Result;
-use crate::job::{Job, JobId, NewJob};
+use crate::job::{Job, JobId, NewJob, State};
 use crate::names::QueueName;
 use crate::queue::Queue;
 
@@ -50,6 +50,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
         (**self).get_job(id).await
+    }
+
+    async fn job_states(&self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        (**self).job_states(ids).await
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {

@@ -14,7 +14,9 @@ mod migrations;
 mod outbox;
 mod presence;
 mod schedules;
+mod subscribers;
 mod upkeep;
+mod wakeup;
 mod wakeups;
 mod why;
 
@@ -36,6 +38,8 @@ pub use presence::{Beat, BeatTtl, Served, WorkerInfo, WorkerPage};
 pub use schedules::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };
+pub(crate) use subscribers::Subscribers;
 pub use upkeep::{Upkeep, UpkeepReport};
-pub use wakeups::{RestGuard, Resting, Wakeup, WakeupHub, Wakeups};
+pub use wakeup::Wakeup;
+pub use wakeups::{RestGuard, Resting, WakeupHub, Wakeups};
 pub use why::{Why, WhyFacts};

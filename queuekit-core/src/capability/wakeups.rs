@@ -1,13 +1,12 @@
 //! Hints that there may be work (contract R13.6), or that a run may have been asked to stop
 //! (contract R13.1). Polling and heartbeats remain the truth.
 
-use std::collections::HashMap;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use tokio::sync::Notify;
-
+use super::subscribers::Subscribers;
+use super::wakeup::Wakeup;
 use crate::error::Result;
 use crate::names::QueueName;
 
@@ -69,28 +68,12 @@ impl Drop for RestGuard {
     }
 }
 
-/// Rings when there may be something to do; several rings before anyone listens are one.
-#[derive(Clone, Debug, Default)]
-pub struct Wakeup(Arc<Notify>);
-
-impl Wakeup {
-    /// Waits for the next ring, or returns at once if it rang since the last call.
-    pub async fn rung(&self) {
-        self.0.notified().await;
-    }
-
-    /// Rings it.
-    pub fn ring(&self) {
-        self.0.notify_one();
-    }
-}
-
 /// The wake-ups of one process: a store rings it for every queue that gained work or has a running
 /// job that was asked to stop, so that workers beside the caller need no round trip.
 #[derive(Debug, Default)]
 pub struct WakeupHub {
-    work: Subscribers,
-    cancels: Subscribers,
+    work: Subscribers<QueueName>,
+    cancels: Subscribers<QueueName>,
 }
 
 impl WakeupHub {
@@ -130,73 +113,9 @@ impl WakeupHub {
     }
 }
 
-/// The waiting workers, by queue.
-#[derive(Debug, Default)]
-struct Subscribers(Mutex<ByQueue>);
-
-type ByQueue = HashMap<QueueName, Vec<Weak<Notify>>>;
-
-impl Subscribers {
-    fn add(&self, queues: &[QueueName]) -> Wakeup {
-        let wakeup = Wakeup::default();
-        let mut by_queue = self.by_queue();
-        // Callers can invent names without end, and stop waiting for them. The entries are checked
-        // only when the map would grow, so that a call pays for few of them on average.
-        if by_queue.len() + queues.len() > by_queue.capacity() {
-            by_queue.retain(|_, subscribers| is_awaited(subscribers));
-        }
-        for queue in queues {
-            let subscribers = by_queue.entry(queue.clone()).or_default();
-            subscribers.retain(|subscriber| subscriber.strong_count() > 0);
-            subscribers.push(Arc::downgrade(&wakeup.0));
-        }
-        wakeup
-    }
-
-    fn ring(&self, queue: &QueueName) {
-        if let Some(subscribers) = self.by_queue().get(queue) {
-            subscribers.iter().filter_map(Weak::upgrade).for_each(|notify| notify.notify_one());
-        }
-    }
-
-    fn has(&self, queue: &QueueName) -> bool {
-        self.by_queue().get(queue).is_some_and(|subscribers| is_awaited(subscribers))
-    }
-
-    fn ring_all(&self) {
-        let by_queue = self.by_queue();
-        let subscribers = by_queue.values().flatten();
-        subscribers.filter_map(Weak::upgrade).for_each(|notify| notify.notify_one());
-    }
-
-    fn by_queue(&self) -> MutexGuard<'_, ByQueue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn is_awaited(subscribers: &[Weak<Notify>]) -> bool {
-    subscribers.iter().any(|subscriber| subscriber.strong_count() > 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Guard: names that nobody waits for are forgotten before the map grows.
-    #[test]
-    fn s6_queues_that_nobody_waits_for_any_more_take_no_memory() {
-        let hub = WakeupHub::default();
-        let awaited = QueueName::new("awaited").unwrap();
-        let wakeup = hub.subscribe(std::slice::from_ref(&awaited));
-        for number in 0..10_000 {
-            let _ = hub.subscribe(&[QueueName::new(format!("invented-{number}")).unwrap()]);
-        }
-        let kept = hub.work.by_queue().len();
-        assert!(kept < 100, "{kept} names are kept");
-        assert!(hub.is_awaited(&awaited));
-        drop(wakeup);
-        assert!(!hub.is_awaited(&awaited));
-    }
 
     #[test]
     fn r13_12_a_process_rests_as_long_as_any_of_its_workers_does() {

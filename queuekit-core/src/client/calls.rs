@@ -3,13 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use super::coalescers::Coalescers;
+use super::looks::Looks;
 use super::trace::TraceSource;
 use crate::backend::{Backend, EnqueueOutcome};
 use crate::capability::EmitOutcome;
 use crate::error::Result;
 use crate::event::NewEvent;
 use crate::job::NewJob;
+use crate::job_ends::JobEnds;
+use crate::measured::Measured;
 
 /// What clones of a client share, and where its calls find their span.
 #[derive(Clone)]
@@ -17,12 +22,18 @@ pub(super) struct Calls {
     pub(super) backend: Arc<dyn Backend>,
     pub(super) coalescers: Arc<Coalescers>,
     pub(super) trace: Option<TraceSource>,
+    pub(super) ends: Arc<JobEnds>,
+    pub(super) looks: Arc<Looks>,
+    pub(super) made_at: Instant,
 }
 
 impl Calls {
-    pub(super) fn of(backend: Arc<dyn Backend>) -> Self {
+    pub(super) fn of(store: Arc<dyn Backend>) -> Self {
+        let ends = Arc::<JobEnds>::default();
+        let backend: Arc<dyn Backend> = Arc::new(Measured::new(store, Arc::clone(&ends)));
         let coalescers = Arc::new(Coalescers::of(&backend));
-        Self { backend, coalescers, trace: None }
+        let looks = Looks::new(Arc::clone(&backend));
+        Self { backend, coalescers, trace: None, ends, looks, made_at: Instant::now() }
     }
 
     pub(super) async fn enqueue(&self, mut jobs: Vec<NewJob>) -> Result<Vec<EnqueueOutcome>> {

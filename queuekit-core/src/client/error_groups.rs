@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::jobs::Jobs;
+use super::jobs::bulk_pages;
 use crate::backend::{Backend, JobFilter, PageSize, needed};
 use crate::bulk::{BulkAction, BulkTotals};
 use crate::capability;
@@ -102,7 +102,7 @@ impl<'a> ErrorGroups<'a> {
     /// Retries the dead jobs of a group, in all queues, with all their attempts.
     ///
     /// # Errors
-    /// `Invalid` if the id is not a group's; those of [`Jobs::bulk`].
+    /// `Invalid` if the id is not a group's; those of [`Jobs::bulk`](super::Jobs::bulk).
     pub async fn retry<G>(self, id: G) -> Result<BulkTotals>
     where
         G: TryInto<GroupId, Error: Into<Error>>,
@@ -114,7 +114,7 @@ impl<'a> ErrorGroups<'a> {
     /// has just recovered does not get all of them at once.
     ///
     /// # Errors
-    /// `Invalid` if the id is not a group's; those of [`Jobs::bulk`].
+    /// `Invalid` if the id is not a group's; those of [`Jobs::bulk`](super::Jobs::bulk).
     pub async fn retry_over<G>(self, id: G, over: Duration) -> Result<BulkTotals>
     where
         G: TryInto<GroupId, Error: Into<Error>>,
@@ -125,7 +125,7 @@ impl<'a> ErrorGroups<'a> {
     /// Deletes the dead jobs of a group, in all queues.
     ///
     /// # Errors
-    /// `Invalid` if the id is not a group's; those of [`Jobs::bulk`].
+    /// `Invalid` if the id is not a group's; those of [`Jobs::bulk`](super::Jobs::bulk).
     pub async fn purge<G>(self, id: G) -> Result<BulkTotals>
     where
         G: TryInto<GroupId, Error: Into<Error>>,
@@ -137,7 +137,7 @@ impl<'a> ErrorGroups<'a> {
     where
         G: TryInto<GroupId, Error: Into<Error>>,
     {
-        Jobs::of(self.backend).bulk(JobFilter::default().group(id), action).await
+        bulk_pages(self.backend, JobFilter::default().group(id), action).await
     }
 
     fn store(self) -> Result<&'a dyn capability::ErrorGroups> {

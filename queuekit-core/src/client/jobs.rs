@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
+use super::calls::Calls;
 use crate::backend::{Backend, BackendExt, DeadLetter, JobFilter, Page, needed, only};
 use crate::bulk::{BulkAction, BulkReport, BulkRequest, BulkTotals, bulk};
 use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{Job, JobId};
-
-/// The pauses of [`Jobs::wait`] between two reads: the first one, and the longest.
-const LOOK: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(500));
 
 /// The jobs of a store; from [`Client::jobs`](super::Client::jobs).
 ///
@@ -31,12 +29,12 @@ const LOOK: (Duration, Duration) = (Duration::from_millis(10), Duration::from_mi
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Jobs<'a> {
-    backend: &'a dyn Backend,
+    calls: &'a Calls,
 }
 
 impl<'a> Jobs<'a> {
-    pub(super) fn of(backend: &'a dyn Backend) -> Self {
-        Self { backend }
+    pub(super) fn of(calls: &'a Calls) -> Self {
+        Self { calls }
     }
 
     /// The job of this id, if it is stored.
@@ -44,7 +42,7 @@ impl<'a> Jobs<'a> {
     /// # Errors
     /// Those of [`Backend::get_job`].
     pub async fn get(self, id: JobId) -> Result<Option<Job>> {
-        self.backend.get_job(id).await
+        self.calls.backend.get_job(id).await
     }
 
     /// One page of the jobs that match; [`next`](Page::next) says where the following one begins.
@@ -56,33 +54,60 @@ impl<'a> Jobs<'a> {
     /// # Errors
     /// Those of [`Backend::list_jobs`].
     pub async fn list(self, filter: &JobFilter) -> Result<Page<Job>> {
-        self.backend.list_jobs(filter).await
+        self.calls.backend.list_jobs(filter).await
     }
 
     /// Waits until the job has ended (completed, dead or cancelled), and returns it.
     /// [`Job::result`] decodes its result.
     ///
-    /// The call reads the job every 10 ms at first, and less often the longer it waits, down to
-    /// twice a second. It has no time limit: put `tokio::time::timeout` around it. It needs a tokio
-    /// runtime with timers.
+    /// If the job ends through this client or a clone of it, as with a worker in the same process,
+    /// the call returns at once. Otherwise it looks at the job 20 ms after it began, and less often
+    /// the longer it waits, down to once a second. All waits of a client look at the same time, in
+    /// one call of the store (contract R13.11).
+    ///
+    /// The call has no time limit: [`wait_for`](Self::wait_for) has one. It needs a tokio runtime
+    /// with timers.
     ///
     /// # Errors
     /// `NotFound` if the job is not stored, or was removed while waiting; `Closed`. It continues to
     /// wait while the store is `Unavailable`.
     pub async fn wait(self, id: JobId) -> Result<Job> {
-        let (mut pause, most) = LOOK;
-        loop {
-            match self.backend.get_job(id).await {
-                Ok(Some(job)) if job.state.is_terminal() => return Ok(job),
-                Ok(Some(_)) => {}
-                Ok(None) => return Err(not_found(id).during("wait")),
-                Err(error) if error.is_retryable() => {}
-                Err(error) => return Err(error.during("wait")),
-            }
-            tokio::time::sleep(pause).await;
-            // A short job is noticed almost at once, and a long one costs few reads.
-            pause = (pause * 5 / 4).min(most);
-        }
+        self.calls.wait(id).await.map_err(|error| error.during("wait"))
+    }
+
+    /// Waits until the job has ended, as [`wait`](Self::wait) does, but for at most this time; none
+    /// if it has not ended by then. The job itself does not notice.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use queuekit::{Client, JobDraft, memory::MemoryStore};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> queuekit::Result<()> {
+    /// # let client = Client::new(MemoryStore::new());
+    /// let id = client.enqueue(JobDraft::new("export", "{}")).await?;
+    /// match client.jobs().wait_for(id, Duration::from_millis(20)).await? {
+    ///     Some(job) => println!("{} is {}", job.id, job.state),
+    ///     None => println!("it has not ended yet"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `wait`; that of the last look, if the store did not answer it.
+    pub async fn wait_for(self, id: JobId, time: Duration) -> Result<Option<Job>> {
+        self.calls.wait_for(id, time).await.map_err(|error| error.during("wait"))
+    }
+
+    /// Whether the job ends within this time: [`wait_for`](Self::wait_for) without reading the job,
+    /// which may be large.
+    ///
+    /// # Errors
+    /// Those of `wait_for`.
+    pub async fn ends_within(self, id: JobId, time: Duration) -> Result<bool> {
+        self.calls.ends_within(id, time).await.map_err(|error| error.during("wait"))
     }
 
     /// Cancels a job: a waiting job ends immediately, and a running one is asked to stop.
@@ -134,7 +159,7 @@ impl<'a> Jobs<'a> {
     /// `Conflict` if it runs or has ended otherwise; `NotFound`; those of
     /// [`Backend::dead_letter`].
     pub async fn dead_letter(self, id: JobId, reason: &str) -> Result<bool> {
-        self.backend.dead_letter_one(DeadLetter::of_job(id, reason)).await
+        self.calls.backend.dead_letter_one(DeadLetter::of_job(id, reason)).await
     }
 
     /// Deletes a job that is not running. Returns false if it is not stored.
@@ -142,7 +167,7 @@ impl<'a> Jobs<'a> {
     /// # Errors
     /// `Conflict` if it runs: cancel it first. Those of [`Backend::delete_job`].
     pub async fn delete(self, id: JobId) -> Result<bool> {
-        self.backend.delete_job(id, false).await
+        self.calls.backend.delete_job(id, false).await
     }
 
     /// Deletes a job even if it runs; its worker loses the lease. Returns false if it is not
@@ -151,7 +176,7 @@ impl<'a> Jobs<'a> {
     /// # Errors
     /// Those of [`Backend::delete_job`].
     pub async fn delete_forced(self, id: JobId) -> Result<bool> {
-        self.backend.delete_job(id, true).await
+        self.calls.backend.delete_job(id, true).await
     }
 
     /// Says why a job is not running; none if it is not stored.
@@ -189,14 +214,7 @@ impl<'a> Jobs<'a> {
     /// # Errors
     /// Those of [`bulk_page`](Self::bulk_page).
     pub async fn bulk(self, filter: JobFilter, action: BulkAction) -> Result<BulkTotals> {
-        let mut totals = BulkTotals::default();
-        let mut next = Some(BulkRequest::new(action, filter));
-        while let Some(request) = next {
-            let report = self.bulk_page(&request).await?;
-            totals.add(&report);
-            next = request.after(&report);
-        }
-        Ok(totals)
+        bulk_pages(&*self.calls.backend, filter, action).await
     }
 
     /// One step of an action on the jobs of a filter; see [`BulkRequest`].
@@ -204,12 +222,28 @@ impl<'a> Jobs<'a> {
     /// # Errors
     /// Those of [`bulk`](crate::bulk()).
     pub async fn bulk_page(self, request: &BulkRequest) -> Result<BulkReport> {
-        bulk(self.backend, request).await
+        bulk(&*self.calls.backend, request).await
     }
 
     fn admin(self, operation: &'static str) -> Result<&'a dyn Admin> {
-        admin(self.backend).map_err(|error| error.during(operation))
+        admin(&*self.calls.backend).map_err(|error| error.during(operation))
     }
+}
+
+/// The action on all pages of the filter.
+pub(super) async fn bulk_pages(
+    backend: &dyn Backend,
+    filter: JobFilter,
+    action: BulkAction,
+) -> Result<BulkTotals> {
+    let mut totals = BulkTotals::default();
+    let mut next = Some(BulkRequest::new(action, filter));
+    while let Some(request) = next {
+        let report = bulk(backend, &request).await?;
+        totals.add(&report);
+        next = request.after(&report);
+    }
+    Ok(totals)
 }
 
 /// The store's [`Admin`].
@@ -217,7 +251,7 @@ pub(super) fn admin(backend: &dyn Backend) -> Result<&dyn Admin> {
     needed(backend.capabilities().admin, "Admin")
 }
 
-fn not_found(id: JobId) -> Error {
+pub(super) fn not_found(id: JobId) -> Error {
     Error::new(ErrorKind::NotFound, "no such job is stored").on(id)
 }
 
@@ -257,6 +291,23 @@ mod tests {
         let (job, ()) = join(wait, finish).await;
         let job = job.unwrap();
         assert_eq!((job.state, job.result.as_deref()), (State::Completed, Some(&b"7"[..])));
+    }
+
+    /// Guard: what this process ends, it does not look for.
+    #[tokio::test(start_paused = true)]
+    async fn r13_11_a_job_that_this_client_ends_rings_those_who_wait_for_it() {
+        let (client, id) = enqueued().await;
+        let mut wait = pin!(client.jobs().wait(id));
+        assert!(poll_immediate(&mut wait).await.is_none());
+        let cancelled_at = async {
+            // Between two looks.
+            tokio::time::sleep(Duration::from_millis(60_300)).await;
+            assert_eq!(client.jobs().cancel(id).await.unwrap(), CancelOutcome::Cancelled);
+            tokio::time::Instant::now()
+        };
+        let (job, cancelled_at) = join(wait, cancelled_at).await;
+        assert_eq!(job.unwrap().state, State::Cancelled);
+        assert_eq!(tokio::time::Instant::now(), cancelled_at);
     }
 
     #[tokio::test(start_paused = true)]

@@ -10,11 +10,13 @@ mod events;
 mod history;
 mod inspection;
 mod jobs;
+mod looks;
 mod outcomes;
 mod queues;
 mod request;
 mod schema;
 mod trace;
+mod wait;
 mod workers;
 
 use std::fmt;
@@ -39,7 +41,6 @@ use crate::declared::Declared;
 use crate::error::{Error, Result};
 use crate::event::{Consumers, EventDraft, SubscriptionDraft};
 use crate::job::JobDraft;
-use crate::measured::Measured;
 use crate::schedule::{ScheduleDraft, Scheduler};
 use calls::Calls;
 use trace::TraceSource;
@@ -79,7 +80,7 @@ impl Client {
 
     /// A client of a store that is shared.
     pub fn shared(backend: Arc<dyn Backend>) -> Self {
-        Self { calls: Calls::of(Arc::new(Measured(backend))) }
+        Self { calls: Calls::of(backend) }
     }
 
     /// The store. Calls through it are [measured](crate::metrics).
@@ -219,7 +220,7 @@ impl Client {
 
     /// Stored jobs: get, list, wait for, cancel, retry, reschedule, delete.
     pub fn jobs(&self) -> Jobs<'_> {
-        Jobs::of(&*self.calls.backend)
+        Jobs::of(&self.calls)
     }
 
     /// Queues: list, configure, pause, resume, remove.

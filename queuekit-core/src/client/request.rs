@@ -9,7 +9,7 @@ use super::calls::Calls;
 use crate::backend::EnqueueOutcome;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::job::{JobDraft, JobId, Metadata, NewJob, Priority};
+use crate::job::{Job, JobDraft, JobId, Metadata, NewJob, Priority};
 use crate::names::{IdempotencyKey, PartitionKey, QueueName};
 
 type Awaited<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -106,6 +106,31 @@ impl<'a> EnqueueRequest<'a> {
         let job = self.build()?;
         let outcomes = calls.enqueue(vec![job]).await?;
         crate::backend::only(outcomes, "enqueue")
+    }
+
+    /// Enqueues the job, and waits until it has ended, for at most this time; none if it has not
+    /// ended by then. See [`Jobs::wait`](super::Jobs::wait). To find the job later, give it an
+    /// [`id`](Self::id).
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use queuekit::{Client, JobDraft, memory::MemoryStore};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> queuekit::Result<()> {
+    /// # let client = Client::new(MemoryStore::new());
+    /// let job = JobDraft::new("convert", "{}");
+    /// let ended = client.enqueue(job).wait_for(Duration::from_millis(20)).await?;
+    /// assert!(ended.is_none(), "there is no worker");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the enqueue, and of [`Jobs::wait_for`](super::Jobs::wait_for).
+    pub async fn wait_for(self, time: Duration) -> Result<Option<Job>> {
+        let calls = self.calls;
+        let id = self.await?;
+        calls.wait_for(id, time).await.map_err(|error| error.during("wait"))
     }
 
     fn build(self) -> Result<NewJob> {

@@ -19,7 +19,7 @@ use crate::queue::{QueuePatch, QueueSettings};
 /// The capability of the store behind; it is shown only where the store has it.
 macro_rules! inner {
     ($self:ident, $capability:ident) => {
-        $self.0.capabilities().$capability.ok_or_else(lacking)?
+        $self.store.capabilities().$capability.ok_or_else(lacking)?
     };
 }
 
@@ -66,6 +66,8 @@ impl Exchange for Measured {
         histogram!(STORE_ITEMS.name, "operation" => "exchange").record(settled as f64);
         let answer = measured!("exchange", inner!(self, exchange).exchange(settlement, request));
         self.record_pool();
+        let nacked = settlement.nacks.iter().map(|nack| nack.lease.id);
+        self.ends.ring(settlement.acks.iter().map(|ack| ack.lease.id).chain(nacked));
         if let Ok(exchanged) = &answer {
             let leases = exchanged.reserved.leases.len();
             histogram!(STORE_ITEMS.name, "operation" => "exchange_reserve").record(leases as f64);
@@ -98,7 +100,9 @@ impl Admin for Measured {
     }
 
     async fn cancel(&self, ids: &[JobId]) -> Result<Vec<CancelOutcome>> {
-        measured!("cancel", ids, inner!(self, admin).cancel(ids))
+        let answer = measured!("cancel", ids, inner!(self, admin).cancel(ids));
+        self.ends.ring(ids.iter().copied());
+        answer
     }
 
     async fn retry(&self, ids: &[JobId]) -> Result<Vec<RetryOutcome>> {
@@ -138,7 +142,7 @@ impl Inspect for Measured {
     }
 
     fn pool(&self) -> Option<PoolUse> {
-        self.0.capabilities().inspect.and_then(Inspect::pool)
+        self.store.capabilities().inspect.and_then(Inspect::pool)
     }
 }
 

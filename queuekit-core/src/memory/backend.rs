@@ -6,7 +6,7 @@ use super::{MemoryStore, Operation};
 use crate::backend::*;
 use crate::capability::{Exchange, Exchanged, Settlement, Wakeup, Wakeups};
 use crate::error::{Error, ErrorKind, Result};
-use crate::job::{Job, JobId, NewJob};
+use crate::job::{Job, JobId, NewJob, State};
 use crate::lifecycle;
 use crate::names::QueueName;
 use crate::queue::Queue;
@@ -74,6 +74,13 @@ impl Backend for MemoryStore {
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
         self.step(Operation::GetJob, |tables| Ok(tables.get_job(id)))
+    }
+
+    async fn job_states(&self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        self.step(Operation::JobStates, |tables| {
+            let state = |id| tables.jobs.get(id).map(|record| record.state);
+            Ok(ids.iter().map(state).collect())
+        })
     }
 
     async fn delete_job(&self, id: JobId, force: bool) -> Result<bool> {

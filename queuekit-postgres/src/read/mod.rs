@@ -12,6 +12,6 @@ mod workers;
 
 pub(crate) use figures::{find_queues, list_queues};
 pub(crate) use listing::{jobs, position};
-pub(crate) use view::job;
+pub(crate) use view::{job, job_states};
 pub(crate) use why::why;
 pub(crate) use workers::{any_worker, find_worker, list_workers, worker_counts};

@@ -33,6 +33,15 @@ pub(crate) async fn job(session: &Session<'_>, id: JobId) -> Outcome<Option<Job>
     Ok(jobs.into_iter().next())
 }
 
+pub(crate) async fn job_states(
+    session: &Session<'_>,
+    ids: &[JobId],
+) -> Outcome<Vec<Option<State>>> {
+    let change = Change::read(session, ids.iter().copied().map(job_uuid).collect()).await?;
+    let state = |id: &JobId| change.record(*id).map(|record| record.state);
+    Ok(ids.iter().map(state).collect())
+}
+
 /// What the record leaves out, by job.
 struct Rest {
     payload: Vec<u8>,

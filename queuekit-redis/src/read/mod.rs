@@ -5,6 +5,7 @@ mod listing;
 mod position;
 mod queue_of_job;
 mod recent;
+mod states;
 mod view;
 mod why;
 mod workers;

@@ -1,6 +1,7 @@
 //! Parameters in paths and queries.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Query};
 use axum::http::Uri;
@@ -14,6 +15,9 @@ use utoipa::IntoParams;
 use crate::web::Problem;
 use crate::web::redact::redact_values;
 use crate::wire::JobQuery;
+
+/// Longest `wait_ms`.
+const LONGEST_WAIT_MS: u64 = 60_000;
 
 /// The name in the path, parsed.
 #[derive(Debug)]
@@ -70,6 +74,35 @@ fn read_query<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
             Err(Problem::bad_request(format!("the query: {said}")))
         }
     }
+}
+
+/// How long a call may wait.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Wait {
+    /// How long to wait for the end of the job, in ms.
+    #[serde(default)]
+    #[param(maximum = 60_000)]
+    wait_ms: u64,
+}
+
+impl Wait {
+    pub(super) fn time(&self) -> Result<Duration, Problem> {
+        wait_time(self.wait_ms)
+    }
+}
+
+/// The time of a `wait_ms`.
+///
+/// # Errors
+/// 422 if it is too long.
+pub(super) fn wait_time(wait_ms: u64) -> Result<Duration, Problem> {
+    if wait_ms > LONGEST_WAIT_MS {
+        let detail = format!("wait_ms must be at most {LONGEST_WAIT_MS}");
+        return Err(Problem::invalid("wait_ms", detail));
+    }
+    Ok(Duration::from_millis(wait_ms))
 }
 
 /// Whether to act on a running job, or a queue with jobs.

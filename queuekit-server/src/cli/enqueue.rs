@@ -19,6 +19,7 @@ use super::bulk::progress;
 use super::context::{Access, Context};
 use super::exit::Exit;
 use super::format::span;
+use super::job::wait as wait_for;
 use super::output::{Output, remark};
 use super::payload;
 use super::retry::Retry;
@@ -72,6 +73,12 @@ pub(crate) struct Enqueue {
     /// Number of equal jobs to store
     #[arg(long, value_name = "N", default_value = "1")]
     count: NonZeroU64,
+    /// Wait until the job has ended, or for at most this time, and print how it ended
+    #[arg(
+        long, value_name = "DURATION", num_args = 0..=1, require_equals = true,
+        conflicts_with = "count"
+    )]
+    wait: Option<Option<Span>>,
 }
 
 const EXAMPLES: &str = "\
@@ -80,7 +87,10 @@ Examples:
   queuekit enqueue email --payload @mail.json --queue emails --delay 10m
   jq -n '{ms: 500}' | queuekit enqueue sleep --payload - --count 100
   queuekit enqueue invoice --idempotency-key invoice-42 --json
+  queuekit enqueue report --wait=5m
 
+With --wait, the exit code is 0 if the job is completed, and 1 if it is dead or cancelled, or has
+not ended in time. A job that is still waiting or running continues.
 With --json it prints a line for each job: {\"outcome\":\"created\",\"id\":\"..\"}. The outcome
 `duplicate` is not a failure.";
 
@@ -93,15 +103,22 @@ struct Fact {
 
 impl Enqueue {
     pub(crate) async fn run(self, context: Context) -> Result<Exit> {
-        let count = self.count.get();
+        let (count, wait) = (self.count.get(), self.wait);
         let payload = payload::read("--payload", &self.payload)?;
         // Report invalid input before the store is opened.
         let job = self.draft(&payload).build()?;
         let output = context.output;
-        let enqueue = async |api: &Api| store(api, &job, count, output).await;
+        let enqueue = async |api: &Api| {
+            let stored = store(api, &job, count, output).await?;
+            match (wait, stored) {
+                (Some(time), Some(id)) => {
+                    wait_for(api, id, time.map(|Span(time)| time), output).await
+                }
+                _ => Ok(Exit::Success),
+            }
+        };
         let span = traces::command("queuekit enqueue");
-        context.with_api(Access::Creating, enqueue).instrument(span).await?;
-        Ok(Exit::Success)
+        context.with_api(Access::Creating, enqueue).instrument(span).await
     }
 
     fn draft(self, payload: &RawValue) -> JobDraft {
@@ -133,20 +150,22 @@ fn with<T>(
     }
 }
 
-/// Stores the jobs in steps that every store accepts, and prints the outcome of each.
-async fn store(api: &Api, job: &NewJob, count: u64, output: Output) -> Result<()> {
+/// Stores the jobs in steps that every store accepts, and prints the outcome of each. The id of the
+/// last one.
+async fn store(api: &Api, job: &NewJob, count: u64, output: Output) -> Result<Option<JobId>> {
     let bytes = job.payload().len() + BESIDE_PAYLOAD;
     let most = STEP_JOBS.min(STEP_BYTES / bytes).max(1);
     let bar = progress(count, "enqueue");
     let mut left = count;
     // All jobs are stored, even if nobody reads the answers.
-    let mut told = Ok(());
+    let (mut told, mut last) = (Ok(()), None);
     while left > 0 {
         let step = usize::try_from(left).unwrap_or(usize::MAX).min(most);
         let (outcomes, refused) = ask(api, &jobs(job, step)).await;
         left -= outcomes.len() as u64;
         bar.set_position(count - left);
         told = told.and_then(|()| tell(&outcomes, output));
+        last = outcomes.last().and_then(|outcome| outcome.job_id());
         if let Some(error) = refused {
             if count > 1 {
                 remark(format_args!("{} of {count} jobs were stored, then:", count - left));
@@ -155,7 +174,7 @@ async fn store(api: &Api, job: &NewJob, count: u64, output: Output) -> Result<()
         }
     }
     bar.finish_and_clear();
-    told
+    told.map(|()| last)
 }
 
 /// The jobs that were stored, and why the next one was not.

@@ -27,6 +27,10 @@ impl Step<'_> {
         self.view(&record, status).map(Some)
     }
 
+    pub(crate) fn job_states(&mut self, ids: &[JobId]) -> Result<Vec<Option<State>>> {
+        ids.iter().map(|id| Ok(self.job(*id)?.map(|record| record.state))).collect()
+    }
+
     /// Shows a job. Leaves out fields that cannot be read: a list never fails on one record
     /// (contract R5.8).
     pub(super) fn view(&mut self, record: &Record, status: Status) -> Result<Job> {

@@ -8,3 +8,4 @@ pub(super) mod outcomes;
 pub(super) mod quiet;
 pub(super) mod schedules;
 pub(super) mod slots;
+pub(super) mod waits;

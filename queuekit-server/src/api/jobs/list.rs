@@ -1,13 +1,15 @@
 //! Reading jobs.
 
+use std::time::Duration;
+
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
-use queuekit::Job;
 use queuekit::jobs::{Cursor, JobFilter, Why};
+use queuekit::{Job, JobId};
 
 use crate::api::app::App;
-use crate::api::params::Id;
+use crate::api::params::{Id, Params, Wait};
 use crate::web::off_the_runtime::search_place;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{ExaminedBody, JobQuery, JobsBody, WhyBody};
@@ -30,10 +32,12 @@ pub(crate) async fn list_jobs(
     page(&app, &caller, query.filter()?).await
 }
 
-/// Gets a job.
+/// Gets a job, as soon as it has ended if `wait_ms` is given.
+///
+/// At the end of the wait, the answer is the job as it is then.
 #[utoipa::path(
     get, path = "/v1/jobs/{id}", tag = "jobs", security(("key" = [])),
-    params(("id" = String, Path, format = Uuid)),
+    params(("id" = String, Path, format = Uuid), Wait),
     responses(
         (status = 200, description = "The job.", body = Job),
         (status = 404, description = "The job does not exist."),
@@ -43,11 +47,32 @@ pub(crate) async fn get_job(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
+    Params(wait): Params<Wait>,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
-    let budget = app.budget(&caller).await?;
-    let job = app.job(&caller, id).await?;
+    let wait = wait.time()?;
+    // A call that does not wait does not count as a long poll.
+    let _place = if wait.is_zero() { None } else { Some(app.poll(&caller)?) };
+    let mut budget = app.budget(&caller).await?;
+    let mut job = app.job(&caller, id).await?;
+    if !wait.is_zero() && !job.state.is_terminal() {
+        // Hold no memory while waiting.
+        drop((job, budget));
+        wait_for(&app, &caller, id, wait).await?;
+        budget = app.budget(&caller).await?;
+        job = app.job(&caller, id).await?;
+    }
     response_budget::answer(budget, &job).await
+}
+
+/// Waits until the job has ended, or for this time.
+async fn wait_for(app: &App, caller: &Caller, id: JobId, time: Duration) -> Result<(), Problem> {
+    tokio::select! {
+        biased;
+        () = caller.ended() => Err(Problem::key_ended()),
+        () = app.stopping().cancelled() => Ok(()),
+        ended = app.client().jobs().ends_within(id, time) => Ok(ended.map(drop)?),
+    }
 }
 
 /// Explains why a job is not running.

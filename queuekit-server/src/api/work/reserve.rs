@@ -21,6 +21,7 @@ use super::ttl;
 use super::undelivered::{self, UndeliveredLeases};
 use crate::api::answer_memory::AnswerRoom;
 use crate::api::app::App;
+use crate::api::params::wait_time;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::store_calls::{CallSort, StorePlace};
 use crate::web::{Caller, Json, Problem, WorkScope};
@@ -91,10 +92,7 @@ pub(crate) async fn reserve(
                       that is restricted to queues";
         return Err(Problem::forbidden(detail));
     }
-    if body.wait_ms > 60_000 {
-        return Err(Problem::invalid("wait_ms", "wait_ms must be at most 60000"));
-    }
-    let wait = Duration::from_millis(body.wait_ms);
+    let wait = wait_time(body.wait_ms)?;
     let ttl = ttl("lease_ms", body.lease_ms)?;
     let (worker, limit) = (WorkerId::new(body.worker)?, body.limit);
     let queues = body.queues.parse().map_err(|error| Problem::from(error).in_field("queues"))?;

@@ -4,6 +4,7 @@ mod actions;
 mod list;
 mod route;
 mod show;
+mod wait;
 mod watch;
 
 use anyhow::Result;
@@ -14,6 +15,7 @@ use super::exit::Exit;
 
 pub(crate) use list::{first, list};
 pub(crate) use show::told;
+pub(crate) use wait::wait;
 
 /// Show and change jobs
 #[derive(Subcommand, Debug)]

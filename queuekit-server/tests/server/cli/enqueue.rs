@@ -1,7 +1,10 @@
 //! `queuekit enqueue`
 
 use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
 
+use queuekit::jobs::JobFilter;
 use queuekit::queues::QueuePatch;
 use queuekit::store::BackendExt;
 use queuekit::{Priority, QueueName, Status};
@@ -25,6 +28,33 @@ async fn what_is_enqueued_is_stored_as_it_was_said() {
     assert_eq!(job.timeout.as_secs(), 10);
     assert_eq!(job.metadata.get("c"), Some("d=e"));
     assert_eq!(job.partition_key.unwrap().as_str(), "ada");
+}
+
+#[tokio::test]
+async fn r13_11_it_waits_for_the_end_of_the_job() {
+    let sandbox = Arc::new(Sandbox::new());
+    let ran = sandbox.run(&["enqueue", "mail", "--wait=300ms"]);
+    assert_eq!(ran.stdout.lines().count(), 1, "the id: {ran:?}");
+    ran.failed(1, &["the job is ready after 300ms", "queuekit job watch"]);
+    let enqueue = ["enqueue", "mail", "--idempotency-key", "k", "--wait"];
+    let client = sandbox.store("queuekit.db").await;
+    let waits = tokio::task::spawn_blocking({
+        let sandbox = Arc::clone(&sandbox);
+        move || sandbox.run(&enqueue)
+    });
+    let jobs = loop {
+        let jobs = client.jobs().list(&JobFilter::default()).await.unwrap().items;
+        if jobs.len() == 2 {
+            break jobs;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    for job in jobs {
+        assert!(client.jobs().dead_letter(job.id, "broken").await.unwrap());
+    }
+    let ran = waits.await.unwrap();
+    assert!(ran.stdout.ends_with("dead  broken\n"), "{ran:?}");
+    ran.failed(1, &[]);
 }
 
 #[test]

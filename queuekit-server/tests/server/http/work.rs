@@ -19,6 +19,8 @@ on_every_store! {
     a_report_is_shown_with_the_job,
     a_long_poll_is_answered_when_work_comes,
     a_long_poll_ends_without_work,
+    r13_11_a_read_is_answered_when_the_job_ends,
+    r13_11_a_read_shows_at_its_time_what_has_not_ended,
     s6_large_payloads_are_leased_in_parts_and_small_ones_at_once,
     s6_a_payload_that_clients_cannot_parse_is_leased_in_base64,
     who_hangs_up_leaves_no_lease_behind,
@@ -202,6 +204,35 @@ fn a_long_poll_ends_without_work(server: &mut Server) {
     assert!(begun.elapsed() >= Duration::from_millis(300));
     let body = json!({"queues": ["default"], "worker": "w", "wait_ms": 60_001});
     server.ask("POST", "/v1/reserve").json(&body).problem(422, "invalid");
+}
+
+/// Guard: what ends by a call of this server is not looked for, and is answered once it has ended.
+fn r13_11_a_read_is_answered_when_the_job_ends(server: &mut Server) {
+    let id = enqueue(server, json!({"kind": "t"}));
+    let wait = format!("/v1/jobs/{id}?wait_ms=30000");
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| server.get(&wait).send().expect(200).value());
+        let token = reserve(server, 0)[0]["token"].clone();
+        settle(server, "/v1/ack", json!({"acks": [{"token": token, "result": 7}]}));
+        let ended = waiting.join().unwrap();
+        assert_eq!((&ended["status"], &ended["result"]), (&json!("completed"), &json!(7)));
+    });
+    let again = server.get(&wait).send().expect(200).value();
+    assert_eq!(again["status"], "completed", "also of a job that had ended before");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+}
+
+fn r13_11_a_read_shows_at_its_time_what_has_not_ended(server: &mut Server) {
+    let id = enqueue(server, json!({"kind": "t"}));
+    let begun = Instant::now();
+    let shown = server.get(&format!("/v1/jobs/{id}?wait_ms=300")).send().expect(200).value();
+    assert_eq!(shown["status"], "ready");
+    assert!(begun.elapsed() >= Duration::from_millis(300));
+    server.get(&format!("/v1/jobs/{id}?wait_ms=60001")).send().problem(422, "invalid");
+    server.get(&format!("/v1/jobs/{id}?wait=1")).send().problem(400, "bad_request");
+    let unknown = "/v1/jobs/01890000-0000-7000-8000-0000000037a8?wait_ms=30000";
+    server.get(unknown).send().problem(404, "not_found");
 }
 
 fn s6_large_payloads_are_leased_in_parts_and_small_ones_at_once(server: &mut Server) {
