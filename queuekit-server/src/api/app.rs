@@ -210,19 +210,21 @@ impl App {
     /// # Errors
     /// 429 or 503 if there is none for a while.
     pub(super) async fn budget(&self, caller: &Caller) -> Result<RequestBudget, Problem> {
-        self.room_for(caller, BUDGET_BYTES).await
+        let mut budget = self.no_budget(caller);
+        budget.wait_for(BUDGET_BYTES).await?;
+        Ok(budget)
     }
 
-    /// The same, for a number of bytes.
+    /// Memory for an answer with leases of this number of bytes.
     ///
     /// # Errors
     /// 429 or 503 if there is none for a while.
-    pub(super) async fn room_for(
+    pub(super) async fn room_for_leases(
         &self,
         caller: &Caller,
         bytes: usize,
     ) -> Result<RequestBudget, Problem> {
-        let mut budget = self.no_budget(caller);
+        let mut budget = self.no_budget(caller).for_leases();
         budget.wait_for(bytes).await?;
         Ok(budget)
     }

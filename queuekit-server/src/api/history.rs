@@ -229,11 +229,11 @@ mod tests {
         }
         let app = app_of(Client::new(store));
         let caller = Caller::operator();
-        let mut others = app.no_budget(&caller);
-        // Of 112 MiB for answers, a usual one finds room beside them.
-        others.wait_for(56 << 20).await.unwrap();
-        let mut more = app.no_budget(&caller);
-        more.wait_for(38 << 20).await.unwrap();
+        // Of 84 MiB for pages, a usual one finds room beside them: 17 MiB are left.
+        let mut others: Vec<_> = (0..4).map(|_| app.no_budget(&caller)).collect();
+        for (other, mib) in others.iter_mut().zip([33, 33, 1, 0]) {
+            other.wait_for(mib << 20).await.unwrap();
+        }
         let all = Params(HistoryParams::default());
         let asked = history(State(app.clone()), caller, all).await;
         assert_eq!(asked.map(drop).map_err(|problem| problem.kind()), Err("overloaded"));

@@ -218,22 +218,22 @@ mod tests {
         let caller = caller_for("*", Scope::Read);
         let place = app.watch(&caller).unwrap_or_else(|problem| panic!("{}", problem.kind()));
         let mut watch = Watch::new(&app, caller.clone(), Some(id), place);
-        // Four pages are what one key may have.
+        // Two pages are what one key may have.
         let fill = |pages| {
             let takes = (0..pages).map(|_| app.budget(&caller));
             futures_util::future::join_all(takes)
         };
-        let held = fill(4).await;
+        let held = fill(2).await;
         assert!(held.iter().all(Result::is_ok));
         watch.look_at_job(id).await;
         assert!(watch.waiting.is_none(), "the change is reported later");
         drop(held);
         watch.look_at_job(id).await;
         assert!(watch.waiting.is_some());
-        assert!(fill(4).await.iter().any(Result::is_err), "the event has a page");
+        assert!(fill(2).await.iter().any(Result::is_err), "the event has a page");
         watch.next().await;
         assert!(watch.next().await.is_some());
-        assert!(fill(4).await.iter().all(Result::is_ok), "the event is sent");
+        assert!(fill(2).await.iter().all(Result::is_ok), "the event is sent");
     }
 
     #[tokio::test]

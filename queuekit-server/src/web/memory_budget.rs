@@ -19,6 +19,12 @@ const KEPT: usize = 8;
 /// Answers together get this fraction of the rest, so that bodies, which do not wait, find room
 /// beside any number of answers.
 const ANSWERS: usize = 2;
+/// This fraction of what answers get is for leases: however slowly others read pages, workers get
+/// jobs.
+const LEASES: usize = 4;
+/// A key may use two fifths of the memory for pages: then it reads two at once, and two keys leave
+/// room for a page of another.
+const PAGES_OF_KEY: (usize, usize) = (2, 5);
 /// How long to wait for others to give back memory.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
@@ -28,9 +34,17 @@ pub(crate) struct MemoryBudget {
     pieces: FairShare,
     /// Reserved for calls that end or extend leases: a full server must not make jobs run again.
     kept: ResizableSemaphore,
-    /// What answers may use of the pieces.
-    answers: FairShare,
-    /// The most that one answer may use.
+    /// What answers with leases may use of the pieces.
+    leases: AnswerShare,
+    /// The same for all other answers.
+    pages: AnswerShare,
+}
+
+/// What answers of a sort may use of the budget.
+#[derive(Debug)]
+struct AnswerShare {
+    pieces: FairShare,
+    /// The most that one answer may use, in bytes.
     most: AtomicUsize,
 }
 
@@ -38,8 +52,8 @@ impl MemoryBudget {
     /// Empty until it has a size.
     pub(crate) fn empty() -> Self {
         let pieces = FairShare::empty("bytes of requests and answers");
-        let answers = FairShare::empty("bytes of answers");
-        Self { pieces, kept: ResizableSemaphore::empty(), answers, most: AtomicUsize::new(0) }
+        let (leases, pages) = (AnswerShare::empty(), AnswerShare::empty());
+        Self { pieces, kept: ResizableSemaphore::empty(), leases, pages }
     }
 
     /// A body of the largest size always fits if nothing else is in use.
@@ -50,9 +64,22 @@ impl MemoryBudget {
         let of_key = (all / KEY_PART).max(body);
         let answers = (all - kept) / ANSWERS;
         self.pieces.resize(ShareSize { all: pieces(all - kept), of_key: pieces(of_key) });
-        self.answers.resize(ShareSize { all: pieces(answers), of_key: pieces(answers) });
+        let leases = answers / LEASES;
+        let pages = answers - leases;
+        self.leases.resize(leases, leases / KEY_PART);
+        self.pages.resize(pages, pages * PAGES_OF_KEY.0 / PAGES_OF_KEY.1);
         self.kept.resize(kept / PIECE);
-        self.most.store(of_key.min(answers), Ordering::Relaxed);
+    }
+}
+
+impl AnswerShare {
+    fn empty() -> Self {
+        Self { pieces: FairShare::empty("bytes of answers"), most: AtomicUsize::new(0) }
+    }
+
+    fn resize(&self, all: usize, of_key: usize) {
+        self.most.store(of_key / PIECE * PIECE, Ordering::Relaxed);
+        self.pieces.resize(ShareSize { all: all / PIECE, of_key: of_key / PIECE });
     }
 }
 
@@ -62,10 +89,12 @@ pub(crate) struct RequestBudget {
     memory: Arc<MemoryBudget>,
     caller: Caller,
     settles: bool,
+    for_leases: bool,
     of_key: Option<OwnedSemaphorePermit>,
     of_all: Option<OwnedSemaphorePermit>,
     of_kept: Option<OwnedSemaphorePermit>,
     of_answers: Option<OwnedSemaphorePermit>,
+    of_answers_of_key: Option<OwnedSemaphorePermit>,
     held: usize,
 }
 
@@ -77,12 +106,20 @@ impl RequestBudget {
             memory,
             caller,
             settles,
+            for_leases: false,
             of_key: None,
             of_all: None,
             of_kept: None,
             of_answers: None,
+            of_answers_of_key: None,
             held: 0,
         }
+    }
+
+    /// The same for an answer with leases, which has a part of the memory of its own.
+    #[must_use]
+    pub(crate) fn for_leases(self) -> Self {
+        Self { for_leases: true, ..self }
     }
 
     /// Its size in bytes.
@@ -123,19 +160,24 @@ impl RequestBudget {
     /// # Errors
     /// As for [`grow_to`](Self::grow_to), after a wait.
     pub(crate) async fn wait_for(&mut self, bytes: usize) -> Result<(), Problem> {
-        let most = self.memory.most.load(Ordering::Relaxed);
+        let memory = Arc::clone(&self.memory);
+        let answers = if self.for_leases { &memory.leases } else { &memory.pages };
+        let most = answers.most.load(Ordering::Relaxed);
         // More than this never becomes free.
         let missing = pieces(bytes.min(most)).saturating_sub(self.held);
         if missing == 0 {
             return Ok(());
         }
         let many = u32::try_from(missing).unwrap_or(u32::MAX);
-        let MemoryBudget { pieces, answers, .. } = &*self.memory;
+        let pieces = &memory.pieces;
+        // The parts of the key first, so that a key beyond them takes nothing from others.
         let of_key = pieces.wait_for_key(&self.caller, many, WAIT_MAX).await?;
-        let of_answers = answers.wait_for_shared(many, WAIT_MAX).await?;
+        let of_answers_of_key = answers.pieces.wait_for_key(&self.caller, many, WAIT_MAX).await?;
+        let of_answers = answers.pieces.wait_for_shared(many, WAIT_MAX).await?;
         let of_all = pieces.wait_for_shared(many, WAIT_MAX).await?;
         join(&mut self.of_key, of_key);
         join(&mut self.of_answers, Some(of_answers));
+        join(&mut self.of_answers_of_key, of_answers_of_key);
         join(&mut self.of_all, Some(of_all));
         self.held += missing;
         Ok(())
@@ -149,8 +191,9 @@ impl RequestBudget {
         if spare_of_all.is_some() {
             drop(self.of_key.as_mut().and_then(|held| held.split(spare)));
             // A body is held beside the answer, and was not counted as one.
-            let of_answers = self.of_answers.as_mut();
-            drop(of_answers.and_then(|held| held.split(spare.min(held.num_permits()))));
+            for held in [&mut self.of_answers, &mut self.of_answers_of_key] {
+                drop(held.as_mut().and_then(|held| held.split(spare.min(held.num_permits()))));
+            }
             self.held -= spare;
         }
     }
@@ -216,18 +259,46 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn s6_answers_leave_half_of_the_memory_to_bodies() {
         let memory = memory();
-        let [a, b, c, d] = ["a", "b", "c", "d"].map(caller);
-        let mut pages = [&a, &b].map(|caller| RequestBudget::of(&memory, caller, false));
-        pages[0].wait_for(8 * MIB).await.unwrap();
-        pages[1].wait_for(6 * MIB).await.unwrap();
-        let mut third = RequestBudget::of(&memory, &c, false);
-        assert_eq!(third.wait_for(MIB).await.unwrap_err().kind(), "overloaded");
-        let mut bodies = [&c, &d].map(|caller| RequestBudget::of(&memory, caller, false));
+        let callers = ["a", "b", "c", "d", "e", "f"].map(caller);
+        let of = |at: usize| RequestBudget::of(&memory, &callers[at], false);
+        let mut answers: Vec<_> = (0..3).map(of).collect();
+        for (answer, kib) in answers.iter_mut().zip([4 * 1024, 4 * 1024, 2560]) {
+            answer.wait_for(kib * 1024).await.unwrap();
+        }
+        let mut leases: Vec<_> = (0..4).map(|at| of(at).for_leases()).collect();
+        for answer in &mut leases {
+            answer.wait_for(100 * MIB).await.unwrap();
+        }
+        let mut late = of(4);
+        assert_eq!(late.wait_for(MIB).await.unwrap_err().kind(), "overloaded");
+        let mut bodies = [of(4), of(5)];
         bodies[0].grow_to(8 * MIB).unwrap();
         bodies[1].grow_to(6 * MIB).unwrap();
-        pages[0].shrink_to(7 * MIB);
+        answers[0].shrink_to(MIB);
         drop(bodies);
-        third.wait_for(MIB).await.unwrap();
+        late.wait_for(MIB).await.unwrap();
+    }
+
+    /// Guard: a key has a part of what answers may use, and leases have a part of their own.
+    #[tokio::test(start_paused = true)]
+    async fn s6_pages_that_are_read_slowly_keep_no_others_from_pages_and_no_worker_from_leases() {
+        let memory = memory();
+        let callers = ["a", "b", "c", "d", "w"].map(caller);
+        let of = |at: usize| RequestBudget::of(&memory, &callers[at], false);
+        let mut slow = [of(0), of(1)];
+        for page in &mut slow {
+            page.wait_for(100 * MIB).await.unwrap();
+        }
+        let began = tokio::time::Instant::now();
+        of(2).wait_for(2 * MIB).await.unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO, "two keys leave room for a page");
+        assert_eq!(of(0).wait_for(MIB).await.unwrap_err().kind(), "rate_limited");
+        let mut rest = of(3);
+        rest.wait_for(2 * MIB).await.unwrap();
+        assert_eq!(of(2).wait_for(MIB).await.unwrap_err().kind(), "overloaded");
+        let began = tokio::time::Instant::now();
+        of(4).for_leases().wait_for(MIB / 2).await.unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test(start_paused = true)]
@@ -235,11 +306,13 @@ mod tests {
         let (memory, caller) = (memory(), caller("a"));
         let mut first = RequestBudget::of(&memory, &caller, false);
         first.wait_for(100 * MIB).await.unwrap();
-        assert_eq!(first.bytes(), 8 * MIB, "no more than one key may have");
+        let most = first.bytes();
+        assert_eq!(most, 4300 * 1024, "two fifths of three quarters of 14 MiB");
         let mut second = RequestBudget::of(&memory, &caller, false);
         assert_eq!(second.wait_for(1).await.unwrap_err().kind(), "rate_limited");
-        let (waited, ()) = tokio::join!(second.wait_for(MIB), async { first.shrink_to(7 * MIB) });
+        let shrink = async { first.shrink_to(most - MIB) };
+        let (waited, ()) = tokio::join!(second.wait_for(MIB), shrink);
         waited.unwrap();
-        assert_eq!((first.bytes(), second.bytes()), (7 * MIB, MIB));
+        assert_eq!((first.bytes(), second.bytes()), (most - MIB, MIB));
     }
 }

@@ -184,7 +184,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn s6_searches_of_contents_leave_half_of_the_cores_to_others() {
         // As many as there is memory for at once.
-        const PAGES: usize = 7;
+        const PAGES: usize = 5;
         let most = Arc::new(AtomicUsize::new(0));
         let inner = Arc::new(MemoryStore::new());
         let store = Counting { inner, now: AtomicUsize::new(0), most: Arc::clone(&most) };

@@ -146,7 +146,7 @@ async fn first(
         // A call that waits for jobs takes its place in the store only while it looks.
         let place = app.limits().store_calls.place(CallSort::Reserve, caller, limit).await?;
         // Memory first: the store answers at most what there is room for.
-        let budget = app.room_for(caller, room.bytes()).await?;
+        let budget = app.room_for_leases(caller, room.bytes()).await?;
         let reserved = reserve_detached(app, place, request(room.answer(&budget))?).await?;
         app.recent_sizes().saw(reserved.sizes());
         if reserved.is_empty() && reserved.more() && room != AnswerRoom::most() {
