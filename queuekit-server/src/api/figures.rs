@@ -163,7 +163,10 @@ async fn keep_reading(shared: Arc<Shared>) {
     while shared.is_asked() && !shared.stopping.is_cancelled() {
         let began = Instant::now();
         let figures = shared.read().await;
-        let pause = PAUSE.max(began.elapsed() * PAUSES);
+        // After an outage the figures come back soon: what the store did not answer in time says
+        // nothing about how long it takes.
+        let pauses = if figures.is_ok() { PAUSES } else { 1 };
+        let pause = PAUSE.max(began.elapsed() * pauses);
         let fresh_until = Instant::now() + pause + GRACE;
         shared.latest.send_replace(Some(Reading { figures, fresh_until }));
         shared.stopping.run_until_cancelled(tokio::time::sleep(pause)).await;
@@ -172,10 +175,14 @@ async fn keep_reading(shared: Arc<Shared>) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+    use async_trait::async_trait;
+    use queuekit::QueueName;
     use queuekit::memory::MemoryStore;
     use queuekit::store::Backend;
+    use queuekit::store::backend::{PageSize, QueuePage};
+    use queuekit_conformance::{Layer, Wrapped};
 
     use super::*;
     use crate::api::test_app::client_counting;
@@ -214,5 +221,43 @@ mod tests {
         assert_eq!(calls.load(Ordering::SeqCst), made);
         figures.get().await.unwrap();
         assert_eq!(calls.load(Ordering::SeqCst), made + 2, "not figures of minutes ago");
+    }
+
+    /// Answers nothing while it is away.
+    #[derive(Debug)]
+    struct Away {
+        inner: Arc<dyn Backend>,
+        is_away: Arc<AtomicBool>,
+    }
+
+    #[async_trait]
+    impl Layer for Away {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn list_queues(
+            &self,
+            after: Option<&QueueName>,
+            limit: PageSize,
+        ) -> Result<QueuePage> {
+            if self.is_away.load(Ordering::SeqCst) {
+                std::future::pending::<()>().await;
+            }
+            self.inner.list_queues(after, limit).await
+        }
+    }
+
+    /// Guard: a reading that was not answered says nothing about how long readings take.
+    #[tokio::test(start_paused = true)]
+    async fn figures_come_back_soon_after_the_store_does() {
+        let is_away = Arc::new(AtomicBool::new(true));
+        let store = Away { inner: Arc::new(MemoryStore::new()), is_away: Arc::clone(&is_away) };
+        let client = Client::new(Wrapped(store));
+        let figures = FiguresCache::new(client, CancellationToken::new());
+        assert!(figures.get().await.is_err());
+        is_away.store(false, Ordering::SeqCst);
+        tokio::time::sleep(STORE_TIMEOUT + PAUSE).await;
+        assert!(figures.get().await.is_ok());
     }
 }
