@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode};
 use super::failure::Failure;
 use crate::api::App;
 use crate::web::memory_budget::RequestBudget;
+use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::{Caller, Problem};
 
 /// Most fields.
@@ -33,10 +34,10 @@ impl Form {
         body: Body,
     ) -> Result<Self, Problem> {
         let (bytes, mut budget) = app.body_reader().read_form(caller, headers, body).await?;
-        // The fields are copies.
-        budget.grow_to(2 * bytes.len())?;
-        let fields = url::form_urlencoded::parse(&bytes).into_owned().take(FIELDS + 1);
-        let fields: Vec<_> = fields.collect();
+        // The fields are copies, and a byte that is no UTF-8 becomes three.
+        budget.grow_to(4 * bytes.len())?;
+        let parse = || url::form_urlencoded::parse(&bytes).into_owned().take(FIELDS + 1).collect();
+        let fields: Vec<_> = off_the_runtime(bytes.len(), parse).await;
         if fields.len() > FIELDS {
             let detail = format!("the form has more than {FIELDS} fields; select fewer at once");
             return Err(Problem::bad_request(detail));

@@ -13,7 +13,6 @@ use queuekit::store::json_depth;
 use queuekit::store::limits::JSON_DEPTH;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::HttpLimits;
 use super::auth::Caller;
 use super::body_buffer::BodyBuffer;
 use super::content_type::{need_form, need_json};
@@ -27,6 +26,8 @@ use super::required_scope::RequiredScope;
 
 /// How much memory is taken for a body before it has arrived.
 const AHEAD: usize = 64 * 1024;
+/// Most bytes of a form. The largest has a payload of 256 KiB, of which each byte may take three.
+const FORM_BYTES: usize = 1024 * 1024;
 
 /// Reads bodies, within bounds.
 #[derive(Debug)]
@@ -53,7 +54,8 @@ impl BodyReader {
         body: Body,
     ) -> Result<(Bytes, RequestBudget), Problem> {
         need_form(headers)?;
-        self.read(headers, body, self.budget(caller)).await
+        let most = self.0.now().body_bytes.min(FORM_BYTES);
+        self.read(headers, body, self.budget(caller), most).await
     }
 
     /// The whole body.
@@ -66,10 +68,11 @@ impl BodyReader {
         headers: &HeaderMap,
         body: Body,
         budget: RequestBudget,
+        most: usize,
     ) -> Result<BudgetedBytes, Problem> {
         let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
         let announced: usize = announced.and_then(|value| value.parse().ok()).unwrap_or(0);
-        let HttpLimits { body_bytes: most, body_timeout: timeout, .. } = self.0.now();
+        let timeout = self.0.now().body_timeout;
         if announced > most {
             return Err(too_large(most));
         }
@@ -144,7 +147,8 @@ where
         need_json(&parts.headers)?;
         let body_reader = state.as_ref();
         let budget = RequestBudget::of(&body_reader.0.memory, &caller, To::SETTLES);
-        let reading = body_reader.read(&parts.headers, body, budget);
+        let most = body_reader.0.now().body_bytes;
+        let reading = body_reader.read(&parts.headers, body, budget, most);
         let (bytes, budget) = tokio::select! {
             biased;
             () = caller.ended() => return Err(Problem::key_ended()),

@@ -42,6 +42,15 @@ fn s6_a_form_without_the_token_of_its_session_changes_nothing() {
     assert!(is_paused(&server));
 }
 
+/// Guard: a form is bounded before it is read.
+#[test]
+fn s6_a_form_larger_than_any_of_ours_is_refused() {
+    let server = guarded();
+    let browser = Browser::of(&server, "reader");
+    browser.form("/ui/bulk", &[("payload", &"x".repeat(1 << 20))]).expect(413);
+    browser.form("/ui/bulk", &[("payload", &"x".repeat(1 << 19))]).expect(403);
+}
+
 #[test]
 fn s6_a_form_of_another_site_changes_nothing_even_with_the_token() {
     let server = guarded();
