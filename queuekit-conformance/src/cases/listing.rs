@@ -39,7 +39,7 @@ pub async fn r8_1_states_of_many_jobs_are_told_in_order(world: &dyn World) {
     world.complete(&leases[0]).await;
     world.kill(&leases[1]).await;
     world.call_off(&leases[2]).await;
-    let waits = world.enqueue(keyed("k").queue(&queue("other")).delay(DAY)).await;
+    let waits = world.enqueue(keyed("k").queue(queue("other")).delay(DAY)).await;
     let gone = world.enqueue(draft()).await;
     assert!(world.delete(gone, false).await.expect("delete_job"));
     let of = |lease: usize| leases[lease].token.id;
