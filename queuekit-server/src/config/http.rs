@@ -93,12 +93,20 @@ impl HttpFlags {
 
 /// The API keys.
 fn keys(entries: &[KeyEntry], admin: Option<&str>) -> Result<Keys> {
-    let repeated = |(at, key): (usize, &KeyEntry)| entries[..at].iter().any(|e| e.id == key.id);
-    if let Some((at, _)) = entries.iter().enumerate().find(|(at, key)| repeated((*at, key))) {
-        let id = &entries[at].id;
-        return Err(Usage::error(format!(
-            "two [[keys]] have the id {id:?}: give each its own, so that logs can tell them apart"
-        )));
+    for (at, KeyEntry { id, sha256, .. }) in entries.iter().enumerate() {
+        let before = &entries[..at];
+        if before.iter().any(|other| other.id == *id) {
+            return Err(Usage::error(format!(
+                "two [[keys]] have the id {id:?}: give each its own, so that logs can tell them \
+                 apart"
+            )));
+        }
+        if let Some(KeyEntry { id: other, .. }) = before.iter().find(|key| key.sha256 == *sha256) {
+            return Err(Usage::error(format!(
+                "the [[keys]] {other:?} and {id:?} have the same sha256: a request with that key \
+                 could have the scopes of either; remove one of them"
+            )));
+        }
     }
     // A variable that was read from a file ends in a newline.
     let admin = admin.map(str::trim);
@@ -209,8 +217,10 @@ mod tests {
     fn settings_that_cannot_be_meant_are_refused_with_the_remedy() {
         let key = "[[keys]]\nid = 'a'\nscopes = ['read']\nsha256 = '".to_owned() + &"0".repeat(64);
         let twice = format!("{key}'\n{key}'");
+        let same = format!("{key}'\n{}'", key.replace("'a'", "'b'"));
         for (text, said) in [
             (twice.as_str(), "two [[keys]] have the id \"a\""),
+            (same.as_str(), "\"a\" and \"b\" have the same sha256"),
             ("[limits]\nmax_buffered_bytes = 1024", "raise the one or lower the other"),
             ("[limits]\nmax_body_bytes = 1073741824", "raise the one or lower the other"),
         ] {

@@ -20,6 +20,8 @@ pub(super) struct Run {
     pub(super) began: Timestamp,
     /// The id of the key, or `-`.
     pub(super) started_by: String,
+    /// Whether the key is restricted to some queues or kinds.
+    pub(super) is_bound: bool,
     stop: CancellationToken,
     progress: Mutex<Progress>,
 }
@@ -64,6 +66,7 @@ pub(super) enum State {
 impl Run {
     pub(super) fn new(
         started_by: &str,
+        is_bound: bool,
         task: Task,
         expected: Option<u64>,
         began: Timestamp,
@@ -92,6 +95,7 @@ impl Run {
             expected,
             began,
             started_by: started_by.to_owned(),
+            is_bound,
             stop: CancellationToken::new(),
             progress: Mutex::new(progress),
         })

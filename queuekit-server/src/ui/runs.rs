@@ -13,6 +13,9 @@ const REMEMBERED: usize = 100;
 /// The most runs at once, and those of one key.
 const AT_ONCE: usize = 8;
 const OF_KEY: usize = 2;
+/// The most runs at once of keys that are restricted to some queues or kinds, so that several of
+/// them leave places to those that are responsible for all.
+const OF_BOUND_KEYS: usize = 6;
 
 /// The runs of this process, the latest last. They end with it: what was changed stays changed, and
 /// the same filter then matches the rest. The address of a run says what it does, so that its page
@@ -27,12 +30,14 @@ impl Runs {
     /// 429 if there are too many.
     pub(super) fn begin(&self, run: Run) -> Result<Arc<Run>, Failure> {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut all, mut own) = (0, 0);
+        let (mut all, mut bound, mut own) = (0, 0, 0);
         for other in runs.iter().filter(|other| other.state() == State::Running) {
             all += 1;
+            bound += usize::from(other.is_bound);
             own += usize::from(other.is_of(&run.started_by));
         }
-        if all >= AT_ONCE || own >= OF_KEY {
+        let is_beyond = run.is_bound && bound >= OF_BOUND_KEYS;
+        if all >= AT_ONCE || own >= OF_KEY || is_beyond {
             let detail = "there are as many of these runs as may run at once: stop one, or wait";
             return Err(Failure::new(StatusCode::TOO_MANY_REQUESTS, detail));
         }
@@ -50,5 +55,35 @@ impl Runs {
     pub(super) fn find(&self, key: &str, id: &str) -> Option<Arc<Run>> {
         let runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         runs.iter().find(|run| run.id == id && run.is_of(key)).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use queuekit::Timestamp;
+
+    use super::*;
+    use crate::ui::run::Task;
+
+    fn begin(runs: &Runs, key: &str, is_bound: bool) -> Result<Arc<Run>, StatusCode> {
+        let consumer = "c".parse().unwrap();
+        let task = Task::Replay { consumer, name: "n".to_owned(), from: None };
+        let run = Run::new(key, is_bound, task, None, Timestamp::default());
+        run.and_then(|run| runs.begin(run)).map_err(|failure| failure.status)
+    }
+
+    /// Guard: restricted keys have fewer places than there are.
+    #[test]
+    fn s6_runs_of_restricted_keys_leave_places_to_others() {
+        let runs = Runs::default();
+        let full = Some(StatusCode::TOO_MANY_REQUESTS);
+        for key in ["a", "a", "b", "b", "c", "c"] {
+            begin(&runs, key, true).unwrap();
+        }
+        assert_eq!(begin(&runs, "d", true).err(), full);
+        begin(&runs, "all", false).unwrap();
+        begin(&runs, "all", false).unwrap();
+        assert_eq!(begin(&runs, "all", false).err(), full);
+        assert_eq!(begin(&runs, "more", false).err(), full);
     }
 }

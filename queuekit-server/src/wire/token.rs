@@ -54,7 +54,9 @@ impl TokenBody {
         let (attempt, retry) = head.split_once('.').unwrap_or((head, ""));
         let retry = URL_SAFE_NO_PAD.decode(retry).unwrap_or_default();
         let retry = std::str::from_utf8(&retry).ok().and_then(RetryPolicy::read);
-        let attempt = attempt.parse().unwrap_or(1);
+        let attempt = attempt
+            .parse()
+            .map_err(|_| Error::invalid("token", "a token from a reserve", "no attempt"))?;
         Ok(Self { lease, attempt, retry })
     }
 
@@ -127,12 +129,15 @@ mod tests {
     fn r3_1_a_token_of_a_library_is_read_and_an_altered_one_is_no_panic() {
         let text = lease("default", 1, None).token.to_secret_string();
         assert_eq!(TokenBody::read(&text).unwrap().delay(0.5), Duration::from_secs(4));
-        for head in ["", "x", "4294967296", "1.!", "1.", "0"] {
+        for head in ["1.!", "1.", "0"] {
             let read = TokenBody::read(&format!("{head}~{text}")).unwrap();
             assert_eq!(read.delay(0.5), Duration::from_secs(1), "{head}");
         }
         for bad in ["", "~", "~~", "1~2~3~4~5", &format!("1~1~{text}"), &format!("{text}~")] {
             assert!(TokenBody::read(bad).is_err(), "{bad}");
+        }
+        for head in ["", "x", "-1", "4294967296"] {
+            assert!(TokenBody::read(&format!("{head}~{text}")).is_err(), "{head}");
         }
     }
 }

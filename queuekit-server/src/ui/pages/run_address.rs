@@ -39,7 +39,8 @@ pub(super) fn begin(
     task: Task,
     expected: Option<u64>,
 ) -> Result<Response, Failure> {
-    let run = Run::new(viewer.caller().id(), task, expected, viewer.app().now())?;
+    let caller = viewer.caller();
+    let run = Run::new(caller.id(), caller.is_bound(), task, expected, viewer.app().now())?;
     let run = viewer.ui.0.runs.begin(run)?;
     tokio::spawn(all_steps(Arc::clone(&run), viewer.clone()));
     Ok(redirect(&url(viewer, &run)))
