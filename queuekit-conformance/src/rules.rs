@@ -18,11 +18,12 @@ pub const RULES: &[&str] = &[
     "R13.1", "R13.2", "R13.3", "R13.4", "R13.5", "R13.6", "R13.7", "R13.11", //
     "R13.12", //
     "R14.1", "R14.2", "R14.3", "R14.4", "R14.5", "R14.6", "R14.7", //
-    "R15.1", "R15.2", "R15.3", "R15.4", "R15.5", "R15.6", "R15.7", //
+    "R15.1", "R15.2", "R15.3", "R15.4", "R15.5", "R15.6", "R15.7",  //
+    "R16.10", //
 ];
 
 /// Where the rules are, by the number before the point.
-const CHAPTERS: [&str; 16] = [
+const CHAPTERS: [&str; 17] = [
     "r0-general",
     "r1-states",
     "r2-enqueue",
@@ -39,6 +40,7 @@ const CHAPTERS: [&str; 16] = [
     "r13-worker",
     "r14-events",
     "r15-schedules",
+    "r16-limits",
 ];
 
 /// The address of a rule's chapter in the repository of queuekit.

@@ -5,6 +5,6 @@
 -- Locks: nothing.
 SELECT
     queues.id, queues.name, queues.keyed, queues.settings::text AS settings,
-    queues.removed_by IS NOT NULL AS removed, queuekit.now_ms() AS now
+    queues.removed_by IS NOT NULL AS removed, (SELECT queuekit.now_ms()) AS now
 FROM queuekit.queues
 WHERE queues.id = ANY ($1::int[])

@@ -149,6 +149,7 @@ fn make_older(conn: &Connection, version: u32, sql: &str, newer: &File) {
         7 => include_str!("../../../queuekit-sqlite/migrations/0008_error_groups.sql"),
         8 => include_str!("../../../queuekit-sqlite/migrations/0009_history.sql"),
         9 => include_str!("../../../queuekit-sqlite/migrations/0010_orders.sql"),
+        10 => include_str!("../../../queuekit-sqlite/migrations/0011_pauses.sql"),
         _ => panic!("schema version {version} is new: say here which migration comes after it"),
     };
     let (before, _) = sql.split_once(next).expect("the migration is one of all");

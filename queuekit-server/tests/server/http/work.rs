@@ -245,8 +245,8 @@ fn s6_large_payloads_are_leased_in_parts_and_small_ones_at_once(server: &mut Ser
         let got = server.ask("POST", "/v1/reserve").json(&ask).expect(200).value();
         (got["leases"].as_array().unwrap().len(), got["more"].as_bool().unwrap())
     };
-    assert_eq!(taken("default"), (11, true), "one more would be more than 8 MiB");
-    assert_eq!(taken("default").0, 9);
+    assert_eq!(taken("default"), (5, true), "one more would be more than 3.5 MiB");
+    assert_eq!(taken("default").0, 5);
     assert_eq!(taken("small").0, 100);
 }
 
