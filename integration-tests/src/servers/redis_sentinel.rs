@@ -60,6 +60,21 @@ impl RedisSentinels {
         resp::ask(&sentinel, &format!("SENTINEL FAILOVER {MASTER}")).await.map(drop)
     }
 
+    /// From now on sentinels take a server for dead only after 30 s of silence. They make an old
+    /// master follow once no server was taken for dead for 8 s, and on a busy machine each may be
+    /// silent for the second that is enough before.
+    ///
+    /// # Errors
+    /// What a sentinel says.
+    pub async fn be_patient(&self) -> Result<()> {
+        for sentinel in &self.sentinels {
+            let sentinel = format!("127.0.0.1:{}", sentinel.port);
+            let set = format!("SENTINEL SET {MASTER} down-after-milliseconds 30000");
+            resp::ask(&sentinel, &set).await?;
+        }
+        Ok(())
+    }
+
     /// The server that was the master first.
     pub fn first(&mut self) -> &mut OwnRedis {
         &mut self.master

@@ -32,6 +32,7 @@ async fn r11_1_a_failover_by_sentinels_loses_nothing_that_a_replica_was_waited_f
     sentinels.first().kill();
     let second = sentinels.second();
     until("the replica is the master", async || role(second).await == "master").await;
+    sentinels.be_patient().await.expect("sentinels");
     // Without a replica nothing is answered for, until the old master follows the new one.
     sentinels.first().restart().await;
     let first = sentinels.first();
