@@ -1,4 +1,4 @@
-//! Who waits, in this process, for a job to end (contract R13.11).
+//! Wake-ups of this process for jobs that end (contract R13.11).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Who waits for a ring, by what it is about.
+//! The wake-ups of one process, by what each is about: a queue, or a job.
 
 use std::collections::HashMap;
 use std::hash::Hash;
