@@ -1,2 +1,4 @@
--- Purpose: opens every job that waits.
-UPDATE queuekit_jobs SET open = 1 WHERE state = 0;
+-- Purpose: makes every pending job ready.
+INSERT INTO queuekit_ready (queue, rank, at, seq, job, lane)
+SELECT queue, rank, at, seq, job, lane FROM queuekit_waiting;
+DELETE FROM queuekit_waiting;

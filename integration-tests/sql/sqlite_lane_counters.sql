@@ -1,11 +1,12 @@
--- Purpose: compares what each partition key's row counts with its jobs, and finds open jobs that
--- are not the next of their key.
+-- Purpose: compares what each partition key's row counts with its jobs, and finds pending jobs that
+-- do not stand in exactly one place, ready jobs that are not the head of their key, and places that
+-- belong to no pending job.
 -- Result: a text per difference.
 SELECT printf('key %s: %d wait, %d run, %d hold', lane, waiting, running, held)
 FROM queuekit_lanes AS lanes
 WHERE waiting <> (
         SELECT count(*) FROM queuekit_jobs
-        WHERE queue = lanes.queue AND lane = lanes.lane AND state = 0)
+        WHERE queue = lanes.queue AND coalesce(lane, '') = lanes.lane AND state = 0)
     OR (lane <> '' AND running <> (
         SELECT count(*) FROM queuekit_jobs
         WHERE queue = lanes.queue AND lane = lanes.lane AND state = 1))
@@ -13,9 +14,37 @@ WHERE waiting <> (
         SELECT count(*) FROM queuekit_jobs
         WHERE queue = lanes.queue AND lane = lanes.lane AND holds = 1)
 UNION ALL
-SELECT printf('job %d of key %s: open is %d', jobs.key, jobs.lane, jobs.open)
-FROM queuekit_jobs AS jobs
-LEFT JOIN queuekit_lanes AS lanes ON lanes.queue = jobs.queue AND lanes.lane = jobs.lane
-WHERE jobs.state = 0 AND jobs.open <> (
-    coalesce(jobs.lane, '') = ''
-    OR coalesce(jobs.key = lanes.head, 0));
+SELECT printf('job %d of key %s stands in %d places', jobs.key, jobs.lane, places.n)
+FROM (
+    SELECT
+        jobs.key, jobs.lane,
+        (
+            SELECT count(*) FROM queuekit_ready AS ready
+            WHERE ready.queue = jobs.queue AND ready.rank = jobs.rank
+                AND ready.at = jobs.scheduled_at AND ready.seq = jobs.seq
+                AND ready.job = jobs.key AND coalesce(ready.lane, '') = coalesce(jobs.lane, '')
+        ) + (
+            SELECT count(*) FROM queuekit_waiting AS waiting
+            WHERE waiting.queue = jobs.queue AND waiting.rank = jobs.rank
+                AND waiting.at = jobs.scheduled_at AND waiting.seq = jobs.seq
+                AND waiting.job = jobs.key AND waiting.lane = jobs.lane
+        ) AS n
+    FROM queuekit_jobs AS jobs
+    WHERE jobs.state = 0
+) AS places
+JOIN queuekit_jobs AS jobs ON jobs.key = places.key
+WHERE places.n <> 1
+UNION ALL
+SELECT printf('job %d is ready and not the head of key %s', ready.job, ready.lane)
+FROM queuekit_ready AS ready
+LEFT JOIN queuekit_lanes AS lanes ON lanes.queue = ready.queue AND lanes.lane = ready.lane
+WHERE ready.lane <> '' AND lanes.head IS NOT ready.seq
+UNION ALL
+SELECT printf('a place belongs to job %d, which is not pending', places.job)
+FROM (
+    SELECT job FROM queuekit_ready
+    UNION ALL
+    SELECT job FROM queuekit_waiting
+) AS places
+LEFT JOIN queuekit_jobs AS jobs ON jobs.key = places.job
+WHERE jobs.state IS NOT 0;

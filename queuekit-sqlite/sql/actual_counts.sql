@@ -1,8 +1,13 @@
 -- Purpose: counts what a queue's counters say.
 -- Parameters: 1 queue.
 -- Result: state, jobs, bytes of payloads and results.
--- Index: queuekit_jobs_pending, queuekit_jobs_leased, queuekit_jobs_ended.
-SELECT 0 AS state, count(*) AS jobs, 0 AS bytes FROM queuekit_jobs WHERE queue = ?1 AND state = 0
+-- Index: the primary key; queuekit_waiting_order, covering; queuekit_jobs_leased;
+-- queuekit_jobs_ended.
+SELECT
+    0 AS state,
+    (SELECT count(*) FROM queuekit_ready WHERE queue = ?1)
+    + (SELECT count(*) FROM queuekit_waiting WHERE queue = ?1) AS jobs,
+    0 AS bytes
 UNION ALL
 SELECT 1, count(*), 0 FROM queuekit_jobs WHERE queue = ?1 AND state = 1
 UNION ALL

@@ -1,7 +1,7 @@
--- Purpose: finds when the first open job of one priority is due.
+-- Purpose: finds when the first ready job of one priority is due.
 -- Parameters: 1 queue, 2 rank.
 -- Result: scheduled_at, or none.
--- Index: queuekit_jobs_pending, covering.
-SELECT scheduled_at FROM queuekit_jobs
-WHERE queue = ?1 AND state = 0 AND open = 1 AND rank = ?2
-ORDER BY scheduled_at LIMIT 1;
+-- Index: the primary key.
+SELECT at AS scheduled_at FROM queuekit_ready
+WHERE queue = ?1 AND rank = ?2
+ORDER BY at LIMIT 1;

@@ -3,7 +3,7 @@
 -- Result: its row, or none.
 -- Index: the primary key; the unique index on id.
 SELECT
-    key, id, queue, kind, state, rank, scheduled_at, seq, open, lane, due, holds,
+    key, id, queue, kind, state, rank, scheduled_at, seq, lane, holds,
     attempts, max_attempts, releases, lease_seq, nonce, lease_expires_at, worker, started_at,
     cancel_requested, finished_at, end_seq, deadline_ms, deadline_at,
     idempotency_key, unique_until_done, size, reason, created_at, timeout_ms

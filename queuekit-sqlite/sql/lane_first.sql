@@ -1,7 +1,7 @@
--- Purpose: finds the first waiting job of a key.
+-- Purpose: finds the first job that waits behind the head of a key.
 -- Parameters: 1 queue, 2 lane.
--- Result: key, scheduled_at, or none.
--- Index: queuekit_jobs_lane.
-SELECT key, scheduled_at FROM queuekit_jobs
-WHERE queue = ?1 AND lane = ?2 AND state = 0 AND state < 2
+-- Result: key, seq, scheduled_at, or none.
+-- Index: the primary key.
+SELECT job AS key, seq, at AS scheduled_at FROM queuekit_waiting
+WHERE queue = ?1 AND lane = ?2
 ORDER BY seq LIMIT 1;

@@ -1,7 +1,7 @@
 -- Purpose: where waiting jobs are passed, finds the one of a key whose time comes next.
 -- Parameters: 1 queue, 2 lane.
--- Result: key, scheduled_at, or none.
--- Index: queuekit_jobs_later, covering.
-SELECT key, scheduled_at FROM queuekit_jobs
+-- Result: key, seq, scheduled_at, or none.
+-- Index: queuekit_waiting_later.
+SELECT job AS key, seq, at AS scheduled_at FROM queuekit_waiting
 WHERE queue = ?1 AND lane = ?2 AND due = 0
-ORDER BY scheduled_at, seq LIMIT 1;
+ORDER BY at, seq LIMIT 1;

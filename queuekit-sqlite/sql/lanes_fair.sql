@@ -1,6 +1,5 @@
--- Purpose: makes a queue fair: its waiting jobs without a key get a turn of their own.
+-- Purpose: makes a queue fair: its pending jobs without a key get a turn of their own.
 -- Parameters: 1 queue.
--- Index: queuekit_jobs_pending.
+-- Index: the primary key.
 -- Locks: runs inside a step.
-UPDATE queuekit_jobs SET lane = ''
-WHERE queue = ?1 AND state = 0 AND lane IS NULL;
+UPDATE queuekit_ready SET lane = '' WHERE queue = ?1 AND lane IS NULL;

@@ -1,7 +1,6 @@
--- Purpose: marks or unmarks the waiting jobs with a key, when a queue begins or ceases to pass
--- waiting jobs.
+-- Purpose: marks or unmarks the jobs that wait behind the heads of their keys, when a queue begins
+-- or ceases to pass waiting jobs.
 -- Parameters: 1 queue, 2 now, or NULL to unmark.
--- Index: queuekit_jobs_pending.
+-- Index: the primary key.
 -- Locks: runs inside a step.
-UPDATE queuekit_jobs SET due = scheduled_at <= ?2
-WHERE queue = ?1 AND state = 0 AND lane <> '';
+UPDATE queuekit_waiting SET due = at <= ?2 WHERE queue = ?1;

@@ -1,8 +1,10 @@
--- Purpose: lists the waiting jobs of all keys after one, by key and sequence.
--- Parameters: 1 queue, 2 lane, 3 how many.
+-- Purpose: lists the pending jobs that have a turn or a key, by key and sequence, after a place.
+-- Parameters: 1 queue, 2 lane and 3 seq of the place, 4 how many.
 -- Result: key, lane, seq.
--- Index: queuekit_jobs_lane. It says `state < 1`, not `= 0`, because a constant column in the
--- middle of an index makes SQLite sort all jobs of a key.
-SELECT key, lane, seq FROM queuekit_jobs INDEXED BY queuekit_jobs_lane
-WHERE queue = ?1 AND lane > ?2 AND state < 1 AND state < 2
-ORDER BY lane, state, seq LIMIT ?3;
+-- Index: queuekit_ready_lane; the primary key.
+SELECT job AS key, lane, seq FROM queuekit_ready
+WHERE queue = ?1 AND lane IS NOT NULL AND (lane, seq) > (?2, ?3)
+UNION ALL
+SELECT job, lane, seq FROM queuekit_waiting
+WHERE queue = ?1 AND (lane, seq) > (?2, ?3)
+ORDER BY lane, seq LIMIT ?4;

@@ -1,5 +1,5 @@
 -- Purpose: counts the waiting jobs of a fair queue that have no key.
 -- Parameters: 1 queue.
--- Index: queuekit_jobs_lane, covering.
-SELECT count(*) FROM queuekit_jobs
-WHERE queue = ?1 AND lane = '' AND state = 0 AND state < 2;
+-- Result: one number.
+-- Index: queuekit_ready_lane, covering.
+SELECT count(*) FROM queuekit_ready WHERE queue = ?1 AND lane = '';

@@ -15,8 +15,8 @@ pub(crate) const PLAIN: &str = "";
 
 columns! {
     pub(crate) struct RecordColumns {
-        key, id, queue, kind, state, rank, scheduled_at, seq, open, lane, due, holds, attempts,
-        max_attempts, releases, lease_seq, nonce, lease_expires_at, worker, started_at,
+        key, id, queue, kind, state, rank, scheduled_at, seq, lane, holds, attempts, max_attempts,
+        releases, lease_seq, nonce, lease_expires_at, worker, started_at,
         cancel_requested, finished_at, end_seq, deadline_ms, deadline_at, idempotency_key,
         unique_until_done, size, reason, created_at, timeout_ms,
     }
@@ -32,9 +32,8 @@ pub(crate) struct Record {
     pub(crate) rank: i64,
     pub(crate) scheduled_at: Timestamp,
     pub(crate) seq: i64,
-    pub(crate) open: bool,
+    /// The partition key.
     pub(crate) lane: Option<String>,
-    pub(crate) due: Option<bool>,
     pub(crate) holds: bool,
     pub(crate) attempts: u32,
     pub(crate) max_attempts: u32,
@@ -76,9 +75,7 @@ impl Record {
             rank: row.get(at.rank)?,
             scheduled_at: Timestamp::from_millis(row.get(at.scheduled_at)?),
             seq: row.get(at.seq)?,
-            open: row.get(at.open)?,
             lane: read.text(at.lane),
-            due: row.get(at.due)?,
             holds: row.get(at.holds)?,
             attempts: read.small(at.attempts),
             max_attempts: read.small(at.max_attempts),
@@ -123,9 +120,6 @@ impl Record {
                 self.state as i64,
                 self.scheduled_at.as_millis(),
                 self.seq,
-                self.open,
-                self.lane,
-                self.due,
                 self.holds,
                 self.attempts,
                 self.releases,
@@ -160,7 +154,7 @@ impl Record {
     }
 
     pub(crate) fn partition_key(&self) -> Option<&str> {
-        self.lane.as_deref().filter(|lane| *lane != PLAIN)
+        self.lane.as_deref()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The versions of the schema.
 
-use queuekit_core::Result;
 use queuekit_core::capability::{Migration, SchemaStatus};
+use queuekit_core::{Error, ErrorKind, Result};
 use rusqlite::Connection;
 
 use crate::error::failed;
@@ -9,19 +9,8 @@ use crate::statements::{MIGRATION_INSERT, MIGRATION_TABLE, MIGRATION_VERSION, TA
 
 /// The migrations, oldest first: version, the oldest version whose programs work with it, and its
 /// SQL. A published migration never changes.
-const MIGRATIONS: [(u32, u32, &str); 11] = [
-    (1, 1, include_str!("../migrations/0001_initial.sql")),
-    (2, 2, include_str!("../migrations/0002_schedules.sql")),
-    (3, 3, include_str!("../migrations/0003_events.sql")),
-    (4, 4, include_str!("../migrations/0004_totals.sql")),
-    (5, 4, include_str!("../migrations/0005_audit.sql")),
-    (6, 4, include_str!("../migrations/0006_cancels.sql")),
-    (7, 7, include_str!("../migrations/0007_releases.sql")),
-    (8, 8, include_str!("../migrations/0008_error_groups.sql")),
-    (9, 9, include_str!("../migrations/0009_history.sql")),
-    (10, 10, include_str!("../migrations/0010_orders.sql")),
-    (11, 11, include_str!("../migrations/0011_pauses.sql")),
-];
+const MIGRATIONS: [(u32, u32, &str); 1] =
+    [(12, 12, include_str!("../migrations/0012_initial.sql"))];
 
 /// The tables in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +37,22 @@ pub(crate) fn status(conn: &Connection) -> Result<SchemaStatus> {
     let read = |row: &rusqlite::Row<'_>| {
         Ok(SchemaStatus::new(row.get("stored")?, row.get("compatible_from")?, wanted))
     };
-    conn.query_row(MIGRATION_VERSION, [], read).map_err(failed)
+    let status = conn.query_row(MIGRATION_VERSION, [], read).map_err(failed)?;
+    refuse_unpublished(status.stored)?;
+    Ok(status)
+}
+
+/// Refuses a schema from before the first migration.
+fn refuse_unpublished(stored: u32) -> Result<()> {
+    let first = MIGRATIONS[0].0;
+    if (1..first).contains(&stored) {
+        let message = format!(
+            "its schema has version {stored}, which was made by a build that was never published; \
+             delete the file, or drop its tables queuekit_*, and open it again"
+        );
+        return Err(Error::new(ErrorKind::Unsupported, message));
+    }
+    Ok(())
 }
 
 /// Brings the schema up to date, inside the transaction that has begun.

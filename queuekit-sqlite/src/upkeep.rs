@@ -19,11 +19,19 @@ const KEYS: usize = 100;
 /// A step of repair counts the jobs of queues with up to this many: more would take too long.
 const COUNTED: u64 = 100_000;
 
-/// Where the next step of repair begins: after a queue and one of its keys.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Cursor {
-    queue: Option<QueueName>,
-    key: Option<String>,
+/// Where the next step of repair begins.
+#[derive(Clone, Debug)]
+pub(crate) enum Cursor {
+    /// First, the jobs are walked through: after the one of this key.
+    Job(i64),
+    /// Then each queue is looked at: after this one, or after one of its partition keys.
+    Queue { queue: Option<QueueName>, key: Option<String> },
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        Self::Job(0)
+    }
 }
 
 #[async_trait]
@@ -45,21 +53,55 @@ impl Upkeep for SqliteStore {
         Ok(UpkeepReport::new(jobs.changed + events + rows, more || more_rows))
     }
 
-    /// Repairs one queue per call, and a hundred of its partition keys.
+    /// Each call looks at 1,000 jobs; and once it has seen all, at one queue and a hundred of its
+    /// partition keys.
     async fn repair(&self) -> Result<UpkeepReport> {
-        let cursor = self.cursor();
-        let after = cursor.clone();
-        let step = self.read("repair", move |step| {
-            step.next_to_repair(after.queue.as_ref(), after.key.is_some())
-        });
+        let (changed, cursor) = match self.cursor() {
+            Cursor::Job(after) => {
+                let (changed, end) = self.repair_jobs(after).await?;
+                if let Some(end) = end {
+                    self.set_cursor(Cursor::Job(end));
+                    return Ok(UpkeepReport::new(changed, true));
+                }
+                (changed, (None, None))
+            }
+            Cursor::Queue { queue, key } => (0, (queue, key)),
+        };
+        let report = self.repair_queue(cursor.0, cursor.1).await?;
+        Ok(UpkeepReport::new(changed + report.changed, report.more))
+    }
+}
+
+impl SqliteStore {
+    /// Brings back pending jobs that stand nowhere. Returns the last key looked at, if there are
+    /// more.
+    async fn repair_jobs(&self, after: i64) -> Result<(u64, Option<i64>)> {
+        let look = move |step: &mut Step<'_>| step.jobs_nowhere(after);
+        let (nowhere, end) = self.read("repair", look).await?;
+        if nowhere.is_empty() {
+            return Ok((0, end));
+        }
+        let changed = self.write("repair", move |step| step.bring_back(&nowhere)).await?;
+        Ok((changed, end))
+    }
+
+    /// Repairs the next queue, or further keys of the present one.
+    async fn repair_queue(
+        &self,
+        after: Option<QueueName>,
+        key: Option<String>,
+    ) -> Result<UpkeepReport> {
+        let (last, again) = (after.clone(), key.is_some());
+        let step = self.read("repair", move |step| step.next_to_repair(last.as_ref(), again));
         let Some(queue) = step.await? else {
             self.set_cursor(Cursor::default());
             return Ok(UpkeepReport::default());
         };
         // A queue that was removed meanwhile has no rest to look at.
-        let rest = cursor.key.filter(|_| cursor.queue.as_ref() == Some(&queue));
+        let rest = key.filter(|_| after.as_ref() == Some(&queue));
         let mut changed = 0;
         if rest.is_none() {
+            changed += self.clear_places(&queue).await?;
             changed += self.repair_counts(&queue).await?;
         }
         let (name, after) = (queue.clone(), rest);
@@ -71,14 +113,23 @@ impl Upkeep for SqliteStore {
             self.write("repair", move |step| step.mend_lanes(&name, &crooked)).await?;
         }
         if key.is_none() {
-            changed += self.repair_open(&queue).await?;
+            changed += self.repair_heads(&queue).await?;
         }
-        self.set_cursor(Cursor { queue: Some(queue), key });
+        self.set_cursor(Cursor::Queue { queue: Some(queue), key });
         Ok(UpkeepReport::new(changed, true))
     }
-}
 
-impl SqliteStore {
+    /// Removes places that belong to no job, such as of jobs that were deleted by hand.
+    async fn clear_places(&self, queue: &QueueName) -> Result<u64> {
+        let name = queue.clone();
+        let misplaced = self.read("repair", move |step| step.misplaced(&name, COUNTED)).await?;
+        if misplaced.is_empty() {
+            return Ok(0);
+        }
+        let name = queue.clone();
+        self.write("repair", move |step| step.clear(&name, COUNTED)).await
+    }
+
     /// A reader looks first, which blocks no writer. The writer checks again what it found: another
     /// process may have repaired it meanwhile.
     async fn repair_counts(&self, queue: &QueueName) -> Result<u64> {
@@ -91,15 +142,16 @@ impl SqliteStore {
         self.write("repair", move |step| step.repair_counts(&name, COUNTED)).await
     }
 
-    /// Repairs which jobs are open in the same way, once all keys of the queue are repaired.
-    async fn repair_open(&self, queue: &QueueName) -> Result<u64> {
+    /// Lets ready jobs wait that are not the head of their key, once all keys of the queue are
+    /// repaired.
+    async fn repair_heads(&self, queue: &QueueName) -> Result<u64> {
         let name = queue.clone();
-        let wrong = self.read("repair", move |step| step.wrongly_open(&name, COUNTED)).await?;
-        if wrong.is_empty() {
+        let extra = self.read("repair", move |step| step.extra_heads(&name, COUNTED)).await?;
+        if extra.is_empty() {
             return Ok(0);
         }
         let name = queue.clone();
-        self.write("repair", move |step| step.repair_open(&name, &wrong)).await
+        self.write("repair", move |step| step.return_heads(&name, &extra)).await
     }
 
     fn cursor(&self) -> Cursor {

@@ -98,7 +98,7 @@ pub(crate) async fn figures(store: &SqliteStore) -> Queue {
     queues.into_iter().find(|queue| queue.name == default).expect("the queue")
 }
 
-/// Asserts that derived data agrees with the jobs: counters, keys, which jobs are open.
+/// Asserts that derived data agrees with the jobs: counters, keys, where jobs stand.
 #[track_caller]
 pub(crate) fn assert_exact(conn: &Connection) {
     let mut counters = conn.prepare(include_str!("../../sql/sqlite_counters.sql")).unwrap();

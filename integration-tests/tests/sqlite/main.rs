@@ -30,7 +30,6 @@ mod power_loss;
 mod power_loss_shim;
 mod storage_full;
 mod transactions;
-mod upgrade;
 mod upkeep;
 
 use common::sqlite::{LiveSqliteHarness, SqliteHarness};

@@ -97,13 +97,22 @@ async fn the_files_of_a_store_are_for_their_user_alone() {
 }
 
 #[tokio::test]
-async fn r11_2_an_older_schema_is_refused_where_migrating_is_off() {
+async fn r11_2_a_file_of_an_unpublished_build_is_refused_and_left_alone() {
     let file = File::new();
     file.store().await.close().await.unwrap();
-    file.connection().execute_batch(include_str!("../../sql/sqlite_older.sql")).unwrap();
-    let error = refused(file.config().migrate(false)).await;
-    assert_says(&error, ErrorKind::Unsupported, "`queuekit migrate up`");
-    assert_says(&error, ErrorKind::Unsupported, "version 1, this build needs");
+    file.connection().execute_batch(include_str!("../../sql/sqlite_unpublished.sql")).unwrap();
+    let before = file.bytes();
+    for config in [file.config(), file.config().migrate(false)] {
+        let error = refused(config).await;
+        assert_says(&error, ErrorKind::Unsupported, "version 10");
+        assert_says(&error, ErrorKind::Unsupported, "delete the file");
+    }
+    assert_eq!(file.bytes(), before);
+    let store = SqliteStore::connect_unchecked(file.config()).await.unwrap();
+    let migrations = store.capabilities().migrations.unwrap();
+    assert_eq!(*migrations.up().await.unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(*migrations.status().await.unwrap_err().kind(), ErrorKind::Unsupported);
+    store.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::files::{File, Open, add, assert_exact, begin, complete, lease};
+use crate::common::files::{File, Open, add, assert_exact, begin, complete, figures, lease};
 use futures_util::FutureExt;
 use queuekit_conformance::kit::{DAY, HOUR, MINUTE, build, carrying, keyed, request};
 use queuekit_core::queue::{Keep, KeyOnWait, Order, QueuePatch, Retention};
@@ -41,7 +41,7 @@ async fn finish(store: &SqliteStore, n: usize, result: usize) {
 }
 
 async fn completed(store: &SqliteStore) -> u64 {
-    crate::common::files::figures(store).await.counts.get(Status::Completed).value
+    figures(store).await.counts.get(Status::Completed).value
 }
 
 /// Repairs until there is no more to look at; how much was mended.
@@ -199,9 +199,36 @@ async fn r13_7_repair_mends_keys_that_are_gone() {
 }
 
 #[tokio::test]
-async fn r13_7_repair_mends_open_flags() {
-    assert_mended("closed", include_str!("../../sql/sqlite_all_closed.sql")).await;
-    assert_mended("open", include_str!("../../sql/sqlite_all_open.sql")).await;
+async fn r13_7_repair_mends_which_jobs_are_ready() {
+    assert_mended("none", include_str!("../../sql/sqlite_all_closed.sql")).await;
+    assert_mended("all", include_str!("../../sql/sqlite_all_open.sql")).await;
+}
+
+#[tokio::test]
+async fn r13_7_repair_brings_back_a_job_that_stands_nowhere() {
+    assert_mended("nowhere", include_str!("../../sql/sqlite_nowhere.sql")).await;
+}
+
+#[tokio::test]
+async fn r13_7_repair_clears_the_places_of_jobs_that_were_deleted_by_hand() {
+    for (at, policy) in policies().into_iter().enumerate() {
+        let (file, store, clock) = with_clock().await;
+        configure(&store, policy).await;
+        let jobs: Vec<_> = (0..12).map(|n| build(keyed(&format!("k{}", n % 4)))).collect();
+        store.enqueue(&jobs).await.unwrap();
+        add(&store, 4).await;
+        by_hand(&file, include_str!("../../sql/sqlite_delete_pending.sql"));
+        assert!(repair(&store).await > 0);
+        assert_exact(&file.connection());
+        assert_eq!(repair(&store).await, 0, "policy {at}: it is mended once");
+        for served in 0..8 {
+            clock.advance(Duration::from_millis(1));
+            let leases = lease(&store, 1).await;
+            assert_eq!(leases.len(), 1, "policy {at}: {served} of 8 were served");
+            complete(&store, leases).await;
+        }
+        store.close().await.unwrap();
+    }
 }
 
 /// Also before anything is mended a reserve comes to its end.
@@ -210,11 +237,14 @@ async fn r5_1_a_reserve_ends_whatever_is_open() {
     for (at, policy) in policies().into_iter().enumerate() {
         let (file, store, _clock) = with_clock().await;
         configure(&store, policy).await;
+        let is_fair = figures(&store).await.settings.order == Order::Fair;
         let jobs: Vec<_> = (0..12).map(|n| build(keyed(&format!("k{}", n % 4)))).collect();
         store.enqueue(&jobs).await.unwrap();
         by_hand(&file, include_str!("../../sql/sqlite_all_open.sql"));
         let leases = timeout(Duration::from_secs(10), lease(&store, 1)).await;
-        assert_eq!(leases.expect("the call should end in time").len(), 1, "policy {at}");
+        // In a fair queue, jobs with a key are looked for only where they should wait.
+        let found = usize::from(!is_fair);
+        assert_eq!(leases.expect("the call should end in time").len(), found, "policy {at}");
         let leases = timeout(Duration::from_secs(10), lease(&store, 1000)).await;
         assert!(leases.expect("the call should end in time").len() <= 11, "policy {at}");
         store.close().await.unwrap();

@@ -83,7 +83,7 @@ impl Step<'_> {
         Ok(queue)
     }
 
-    /// The waiting jobs by status. Counts the due open jobs in the index and looks at the others;
+    /// The waiting jobs by status. Counts the due ready jobs in the index and looks at the others;
     /// if they are many, a sample represents them.
     fn waiting(&mut self, row: &QueueRow) -> Result<Waiting> {
         let pending = row.counts[State::Pending as usize];
@@ -91,23 +91,23 @@ impl Step<'_> {
         // Where waiting jobs are passed, time changes which job of a key is ready: a short queue
         // is looked at job by job.
         if row.skips() && pending <= EXAMINED {
-            let keys = self.keys(WAITING_KEYS, params![row.id, EXAMINED])?;
+            let keys = self.keys(PENDING_KEYS, params![row.id, EXAMINED])?;
             self.tell(&keys, keys.len() as i64, true, &mut waiting)?;
             return Ok(waiting);
         }
-        let (due, future) = self.open_jobs(row, &mut waiting)?;
-        let closed = self.keys(CLOSED_KEYS, params![row.id, EXAMINED + 1])?;
-        let mut sizes = [due, future.len() as i64, closed.len() as i64];
+        let (due, future) = self.ready_jobs(row, &mut waiting)?;
+        let behind = self.keys(BEHIND_KEYS, params![row.id, EXAMINED + 1])?;
+        let mut sizes = [due, future.len() as i64, behind.len() as i64];
         let exact = fill_up(&mut sizes, pending);
         waiting.add(Status::Ready, sizes[0], exact);
         self.tell(&future, sizes[1], exact, &mut waiting)?;
-        self.tell(&closed, sizes[2], exact, &mut waiting)?;
+        self.tell(&behind, sizes[2], exact, &mut waiting)?;
         Ok(waiting)
     }
 
-    /// The number of open jobs that are due, and the keys of those that are not, each up to a
+    /// The number of ready jobs that are due, and the keys of those that are not, each up to a
     /// bound.
-    fn open_jobs(&self, row: &QueueRow, waiting: &mut Waiting) -> Result<(i64, Vec<i64>)> {
+    fn ready_jobs(&self, row: &QueueRow, waiting: &mut Waiting) -> Result<(i64, Vec<i64>)> {
         let (now, bound) = (self.now.as_millis(), EXAMINED + 1);
         let (mut due, mut future, mut rank) = (0, Vec::new(), -1);
         while let Some(next) = self.value(NEXT_RANK, params![row.id, rank])? {

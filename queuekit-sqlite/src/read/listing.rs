@@ -188,7 +188,7 @@ impl Step<'_> {
         }
     }
 
-    /// The rest of the key where the last slice ended, then the keys after it.
+    /// The next jobs by key.
     fn slice_by_lane(&self, queue: &QueueRow, after: Option<&Place>) -> Result<Vec<(i64, Place)>> {
         let (lane, seq) = match after {
             Some(Place::Lane(lane, seq)) => (lane.as_str(), *seq),
@@ -198,12 +198,7 @@ impl Step<'_> {
             let place = Place::Lane(row.get::<_, String>(at.lane)?, row.get(at.seq)?);
             Ok((row.get(at.key)?, place))
         };
-        let mut slice = self.rows(LIST_LANE, params![queue.id, lane, seq, SLICE], read)?;
-        if slice.len() < SLICE {
-            let rest = params![queue.id, lane, SLICE - slice.len()];
-            slice.extend(self.rows(LIST_LANES, rest, read)?);
-        }
-        Ok(slice)
+        self.rows(LIST_LANES, params![queue.id, lane, seq, SLICE], read)
     }
 
     fn matches(&self, filter: &JobFilter, record: &Record, status: Status) -> Result<bool> {

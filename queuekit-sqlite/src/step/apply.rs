@@ -7,7 +7,8 @@ use rusqlite::params;
 
 use super::Step;
 use super::partition_key::Lane;
-use crate::row::{PLAIN, Record};
+use super::place::Place;
+use crate::row::Record;
 use crate::statements::*;
 
 impl Step<'_> {
@@ -24,11 +25,8 @@ impl Step<'_> {
         let was = record.state;
         // A dead job that holds its key keeps its place in front of the others of its key.
         let keeps_place = record.holds;
-        let mut lane = match &record.lane {
-            Some(name) => Some(self.lane(queue, name)?),
-            None => None,
-        };
-        self.leave(queue, record, lane.as_mut());
+        let mut lane = self.lane_of(queue, record, transition)?;
+        self.leave(queue, record, lane.as_mut())?;
         if transition == Transition::Reserve
             && let Some(lane) = lane.as_mut().filter(|_| self.queues[queue].is_fair())
         {
@@ -41,7 +39,7 @@ impl Step<'_> {
         match transition.to() {
             Some(state) => {
                 record.state = state;
-                self.enter(queue, record, &mut lane)?;
+                self.enter(queue, record, lane.as_mut())?;
                 record.write(self.conn).map_err(crate::error::failed)?;
             }
             None => {
@@ -133,14 +131,33 @@ impl Step<'_> {
         }
     }
 
-    fn leave(&mut self, queue: usize, record: &mut Record, lane: Option<&mut Lane>) {
+    /// The lane that this transition of a job may change.
+    fn lane_of(
+        &self,
+        queue: usize,
+        record: &Record,
+        transition: Transition,
+    ) -> Result<Option<Lane>> {
+        let waits = record.state == State::Pending || transition.to() == Some(State::Pending);
+        let name = match record.partition_key() {
+            // Jobs without a key are counted only while they wait.
+            None if !waits => None,
+            key => self.lane_name(queue, key),
+        };
+        name.map(|name| self.lane(queue, name)).transpose()
+    }
+
+    fn leave(&mut self, queue: usize, record: &mut Record, lane: Option<&mut Lane>) -> Result<()> {
         self.queues[queue].count_job(record.state, record.size, -1);
+        if record.state == State::Pending {
+            let head = lane.as_ref().and_then(|lane| lane.head);
+            self.leave_place(queue, &Place::of(record), head)?;
+        }
         if let Some(lane) = lane {
             lane.leave(record);
         }
-        record.open = false;
-        record.due = None;
         record.holds = false;
+        Ok(())
     }
 
     /// Enters a record into the structures of its new state. Its lane must be refreshed after the
@@ -149,7 +166,7 @@ impl Step<'_> {
         &mut self,
         queue: usize,
         record: &mut Record,
-        lane: &mut Option<Lane>,
+        lane: Option<&mut Lane>,
     ) -> Result<()> {
         let now = self.now;
         let table = &mut self.queues[queue];
@@ -162,48 +179,20 @@ impl Step<'_> {
         if record.state != State::Running {
             record.lease_expires_at = None;
         }
-        let (fair, skips, holds) = (table.is_fair(), table.skips(), table.holds());
-        if record.partition_key().is_none() {
-            record.open = record.state == State::Pending;
-            if record.open {
-                self.share_turn(queue, record, lane, fair)?;
-            }
-            if let Some(lane) = lane.as_mut().filter(|_| record.open) {
-                lane.waiting += 1;
-            }
-            return Ok(());
+        let holds = table.holds();
+        if record.state == State::Pending {
+            self.stand(queue, &Place::of(record))?;
         }
         let Some(lane) = lane else {
             return Ok(());
         };
         match record.state {
-            State::Pending => {
-                lane.waiting += 1;
-                record.due = skips.then_some(record.scheduled_at <= now);
-            }
-            State::Running => lane.running += 1,
-            State::Dead => {
+            State::Pending => lane.waiting += 1,
+            State::Running if !lane.is_plain() => lane.running += 1,
+            State::Dead if !lane.is_plain() => {
                 record.holds = holds && self.is_head(record, lane)?;
                 lane.held += i64::from(record.holds);
             }
-            State::Completed | State::Cancelled => {}
-        }
-        Ok(())
-    }
-
-    /// Lets a job without a key wait again: in a fair queue such jobs share one turn.
-    fn share_turn(
-        &self,
-        queue: usize,
-        record: &mut Record,
-        lane: &mut Option<Lane>,
-        fair: bool,
-    ) -> Result<()> {
-        record.lane = fair.then(|| PLAIN.to_owned());
-        match (fair, lane.is_some()) {
-            (true, false) => *lane = Some(self.lane(queue, PLAIN)?),
-            // The row of the shared turn was removed when the queue ceased to be fair.
-            (false, true) => *lane = None,
             _ => {}
         }
         Ok(())

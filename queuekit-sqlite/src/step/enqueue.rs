@@ -9,8 +9,9 @@ use queuekit_core::{
 use rusqlite::params;
 
 use super::Step;
+use super::place::Place;
 use crate::column_names::columns;
-use crate::row::{PLAIN, millis};
+use crate::row::millis;
 use crate::statements::{CONTENT, JOB_INSERT, PAYLOAD_INSERT};
 
 /// A larger payload is stored apart from its job. The bound is a quarter of a page, so that the
@@ -62,11 +63,9 @@ impl Step<'_> {
         scheduled_at: Timestamp,
         event: Option<i64>,
     ) -> Result<EnqueueOutcome> {
-        let fair = self.queues[queue].is_fair();
         let key = job.partition_key().map(|key| key.as_str());
-        let lane_name = key.or(fair.then_some(PLAIN));
-        let mut lane = lane_name.map(|name| self.lane(queue, name)).transpose()?;
-        let due = (self.queues[queue].skips() && key.is_some()).then_some(scheduled_at <= self.now);
+        let mut lane = self.lane_name(queue, key).map(|name| self.lane(queue, name)).transpose()?;
+        let rank = rank(job.priority());
         let seq = self.queues[queue].next_seq();
         let inline = job.payload().len() <= INLINE_BYTES;
         // A large payload of an event is stored once, with the event.
@@ -78,12 +77,10 @@ impl Step<'_> {
             id.as_bytes(),
             self.queues[queue].id,
             job.kind().as_str(),
-            rank(job.priority()),
+            rank,
             scheduled_at.as_millis(),
             seq,
-            key.is_none(),
-            lane_name,
-            due,
+            key,
             job.max_attempts(),
             self.now.as_millis(),
             millis(job.timeout()),
@@ -101,10 +98,11 @@ impl Step<'_> {
             let stored = self.job(job.id())?.map(|record| record.key).unwrap_or_default();
             return self.taken(queue, job, stored);
         }
+        let stored = self.conn.last_insert_rowid();
         if !inline && event.is_none() {
-            let key = self.conn.last_insert_rowid();
-            self.execute(PAYLOAD_INSERT, params![key, &job.payload()[..]])?;
+            self.execute(PAYLOAD_INSERT, params![stored, &job.payload()[..]])?;
         }
+        self.stand(queue, &Place { job: stored, rank, at: scheduled_at, seq, lane: key })?;
         self.queues[queue].count_job(State::Pending, 0, 1);
         if let Some(key) = job.idempotency_key() {
             self.take_key(queue, key.as_str(), job.id())?;

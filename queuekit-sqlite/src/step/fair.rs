@@ -83,7 +83,7 @@ impl Step<'_> {
 
     pub(super) fn place_plain(&self, lane: &mut Lane) -> Result<()> {
         let at =
-            if self.queues[lane.queue].is_fair() { self.first_open(lane.queue)? } else { None };
+            if self.queues[lane.queue].is_fair() { self.first_ready(lane.queue)? } else { None };
         self.place(lane, at);
         Ok(())
     }

@@ -15,11 +15,13 @@ mod idempotency;
 mod leases;
 mod outbox;
 mod partition_key;
+mod place;
 pub(crate) mod presence;
 mod queue;
 mod reserve;
 mod schedules;
 mod settle;
+mod strays;
 mod upkeep;
 
 use std::collections::{BTreeSet, HashMap};
@@ -46,7 +48,7 @@ pub(crate) struct Step<'c> {
     /// The queues touched so far; their counters are written at the end.
     queues: Vec<QueueRow>,
     by_name: HashMap<QueueName, usize>,
-    /// Whether a job of a key was opened since this was last reset.
+    /// Whether a job of a key became ready since this was last reset.
     opened: bool,
     /// Failures and deaths, by group; they are written at the end.
     errors: error_groups::Counted,

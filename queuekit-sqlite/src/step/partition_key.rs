@@ -1,8 +1,8 @@
 //! The jobs of one partition key (contract R7.3).
 //!
 //! A key has a row of its own. It counts the jobs that wait, run, or hold the key dead, and has the
-//! key's place in the serving structures: in a strict queue its next job is open, as jobs without a
-//! key are; in a fair one the row itself has a turn.
+//! key's place in the serving structures: in a strict queue its next job, its head, is ready, as
+//! jobs without a key are; in a fair one the row itself has a turn.
 
 use queuekit_core::{Result, State, Timestamp};
 use rusqlite::{Row, params};
@@ -23,6 +23,7 @@ pub(crate) struct Lane {
     pub(super) waiting: i64,
     pub(super) running: i64,
     pub(super) held: i64,
+    /// The sequence of the job that is ready.
     pub(super) head: Option<i64>,
     pub(super) turn: i64,
     pub(super) ready: Option<bool>,
@@ -34,12 +35,13 @@ pub(crate) struct Lane {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Next {
     pub(super) key: i64,
+    pub(super) seq: i64,
     pub(super) scheduled_at: Timestamp,
 }
 
 columns! {
     struct LaneColumns { waiting, running, held, head, turn, ready, next_at }
-    struct NextColumns { key, scheduled_at }
+    struct NextColumns { key, seq, scheduled_at }
 }
 
 impl Lane {
@@ -82,8 +84,7 @@ impl Lane {
         match record.state {
             State::Pending => {
                 self.waiting -= 1;
-                // The record's own update closes it.
-                self.head = self.head.filter(|head| *head != record.key);
+                self.head = self.head.filter(|head| *head != record.seq);
             }
             State::Running if !self.is_plain() => self.running -= 1,
             State::Dead if record.holds => self.held -= 1,
@@ -106,40 +107,75 @@ impl Step<'_> {
 
     /// Puts a key where its next job is served, and writes its row.
     pub(super) fn refresh(&mut self, lane: &mut Lane) -> Result<()> {
-        let was_head = lane.head.take();
         if lane.is_plain() {
             self.place_plain(lane)?;
-        } else {
+        } else if self.queues[lane.queue].is_fair() {
+            self.set_head(lane, None)?;
             let next = self.next(lane)?;
-            if self.queues[lane.queue].is_fair() {
-                self.place(lane, next.map(|next| next.scheduled_at));
-            } else {
-                lane.head = next.map(|next| next.key);
-                lane.next_at = self.next_alarm(lane)?;
-                lane.ready = lane.next_at.map(|_| false);
-            }
-        }
-        if lane.head != was_head {
-            self.move_opening(was_head, lane.head)?;
+            self.place(lane, next.map(|next| next.scheduled_at));
+        } else {
+            let head = self.next_head(lane)?;
+            self.set_head(lane, head)?;
+            lane.next_at = self.next_alarm(lane)?;
+            lane.ready = lane.next_at.map(|_| false);
         }
         self.write_lane(lane)
     }
 
-    /// Makes another job of a key its next.
-    fn move_opening(&mut self, from: Option<i64>, to: Option<i64>) -> Result<()> {
-        if let Some(key) = from {
-            self.execute(JOB_OPEN, params![key, false])?;
+    /// Makes another job of a key its head.
+    fn set_head(&mut self, lane: &mut Lane, head: Option<i64>) -> Result<()> {
+        if lane.head == head {
+            return Ok(());
         }
-        if let Some(key) = to {
-            self.execute(JOB_OPEN, params![key, true])?;
+        let id = self.queues[lane.queue].id;
+        if let Some(seq) = lane.head.take() {
+            self.return_head(lane, seq)?;
+        }
+        if let Some(seq) = head {
+            self.execute(HEAD_INSERT, params![id, lane.name, seq])?;
+            self.execute(WAITING_DELETE, params![id, lane.name, seq])?;
             self.opened = true;
         }
+        lane.head = head;
         Ok(())
     }
 
-    /// The job to lease next, now or at its time; none while no lease of the key may start.
+    /// Lets a ready job of a key wait again. Returns how many did.
+    pub(super) fn return_head(&self, lane: &Lane, seq: i64) -> Result<u64> {
+        let queue = &self.queues[lane.queue];
+        let now = queue.skips().then_some(self.now.as_millis());
+        self.execute(HEAD_RETURN, params![queue.id, lane.name, seq, now])?;
+        let returned = self.execute(HEAD_DELETE, params![queue.id, lane.name, seq])?;
+        Ok(returned as u64)
+    }
+
+    /// In a strict queue, the sequence of the job of a key to lease next, now or at its time; none
+    /// while no lease of the key may start.
+    fn next_head(&self, lane: &Lane) -> Result<Option<i64>> {
+        if !self.gives(lane) {
+            return Ok(None);
+        }
+        let next = self.next(lane)?;
+        if !self.queues[lane.queue].skips() {
+            return Ok(lane.head.into_iter().chain(next.map(|next| next.seq)).min());
+        }
+        let head = match lane.head {
+            Some(_) => self.waiting_job(HEAD, lane)?,
+            None => None,
+        };
+        // Jobs whose time has come go by sequence, the others by their time.
+        let place = |next: &Next| {
+            let is_due = next.scheduled_at <= self.now;
+            (if is_due { Timestamp::default() } else { next.scheduled_at }, next.seq)
+        };
+        let first = head.into_iter().chain(next).min_by_key(place);
+        Ok(first.map(|first| first.seq))
+    }
+
+    /// Of the jobs behind the head of a key, the one to lease next, now or at its time; none while
+    /// no lease of the key may start.
     pub(super) fn next(&self, lane: &Lane) -> Result<Option<Next>> {
-        if lane.waiting == 0 || self.free_leases(lane) <= 0 {
+        if !self.gives(lane) {
             return Ok(None);
         }
         if !self.queues[lane.queue].skips() {
@@ -152,9 +188,14 @@ impl Step<'_> {
             if due.scheduled_at <= self.now {
                 return Ok(Some(due));
             }
-            self.execute(LANE_DEMOTE, [due.key])?;
+            self.execute(LANE_DEMOTE, params![id, lane.name, due.seq])?;
         }
         self.waiting_job(LANE_FIRST_LATER, lane)
+    }
+
+    /// Whether a job of a key may be leased next.
+    pub(super) fn gives(&self, lane: &Lane) -> bool {
+        lane.waiting > 0 && self.free_leases(lane) > 0
     }
 
     /// Whether a job that dies now is the head of its key, which then holds it under `hold`.
@@ -181,10 +222,10 @@ impl Step<'_> {
         i64::from(queue.settings.per_key) - lane.running
     }
 
-    fn waiting_job(&self, sql: &'static str, lane: &Lane) -> Result<Option<Next>> {
+    pub(super) fn waiting_job(&self, sql: &'static str, lane: &Lane) -> Result<Option<Next>> {
         let read = |row: &Row<'_>, at: &NextColumns| {
             let scheduled_at = Timestamp::from_millis(row.get(at.scheduled_at)?);
-            Ok(Next { key: row.get(at.key)?, scheduled_at })
+            Ok(Next { key: row.get(at.key)?, seq: row.get(at.seq)?, scheduled_at })
         };
         self.row(sql, params![self.queues[lane.queue].id, lane.name], read)
     }

@@ -142,11 +142,11 @@ impl Step<'_> {
         self.first_due(queue, most)
     }
 
-    /// The first open jobs whose time has come, in serving order, all of one priority.
+    /// The first ready jobs whose time has come, in serving order, all of one priority.
     pub(super) fn first_due(&self, queue: usize, most: usize) -> Result<Vec<Candidate>> {
         let id = self.queues[queue].id;
         let mut rank = -1;
-        // One look at each priority that has open jobs, so that future jobs need not be passed one
+        // One look at each priority that has ready jobs, so that future jobs need not be passed one
         // by one.
         while let Some(next) = self.value(NEXT_RANK, params![id, rank])? {
             rank = next;
@@ -159,8 +159,8 @@ impl Step<'_> {
         Ok(Vec::new())
     }
 
-    /// When the first open job is due.
-    pub(crate) fn first_open(&self, queue: usize) -> Result<Option<Timestamp>> {
+    /// When the first ready job is due.
+    pub(crate) fn first_ready(&self, queue: usize) -> Result<Option<Timestamp>> {
         let id = self.queues[queue].id;
         let mut first = None;
         let mut rank = -1;
@@ -266,7 +266,7 @@ impl Step<'_> {
             let ready = if self.queues[queue].is_fair() {
                 self.next_turn(queue)?
             } else {
-                self.first_open(queue)?
+                self.first_ready(queue)?
             };
             let woken = self.next_woken(queue)?;
             first = [first, expiry, ready, woken].into_iter().flatten().min();

@@ -9,7 +9,7 @@ use super::Step;
 use super::partition_key::Lane;
 use crate::column_names::columns;
 use crate::error::failed;
-use crate::row::{PLAIN, Record};
+use crate::row::PLAIN;
 use crate::statements::*;
 
 /// The most jobs that one step removes.
@@ -138,9 +138,10 @@ impl Step<'_> {
             Ok((row.get(at.waiting)?, row.get(at.running)?, row.get(at.held)?))
         })?;
         (counted.waiting, counted.running, counted.held) = counts.unwrap_or_default();
-        if lane.is_plain() {
-            (counted.running, counted.held) = (0, 0);
-        }
+        counted.head = match lane.is_plain() {
+            true => None,
+            false => self.waiting_job(HEAD, lane)?.map(|head| head.seq),
+        };
         Ok(counted)
     }
 
@@ -149,53 +150,16 @@ impl Step<'_> {
     fn is_straight(&self, queue: usize, name: &str) -> Result<bool> {
         let lane = &self.lane(queue, name)?;
         let counted = &self.counted(lane)?;
-        let counts = |lane: &Lane| (lane.waiting, lane.running, lane.held);
-        if counts(lane) != counts(counted) {
+        let facts = |lane: &Lane| (lane.waiting, lane.running, lane.held, lane.head);
+        if facts(lane) != facts(counted) {
             return Ok(false);
         }
-        let queue = &self.queues[lane.queue];
-        if queue.is_fair() {
-            let gives = if lane.is_plain() {
-                lane.waiting > 0
-            } else {
-                lane.waiting > 0 && self.free_leases(lane) > 0
-            };
-            return Ok(lane.ready.is_some() == gives);
-        }
-        let gives = lane.waiting > 0 && self.free_leases(lane) > 0;
-        let Some(head) = lane.head.filter(|_| gives) else {
-            return Ok(lane.head.is_some() == gives);
-        };
-        let head = self.job_of_key(head)?;
-        let stands = |record: &Record| record.open && record.state == State::Pending;
-        Ok(head.as_ref().is_some_and(stands))
-    }
-
-    /// Some waiting jobs that are open and not the next of their key, or the other way round; none
-    /// for a queue with more than `most` waiting jobs.
-    pub(crate) fn wrongly_open(&mut self, name: &QueueName, most: u64) -> Result<Vec<i64>> {
-        match self.queue(name)? {
-            Some(queue) if self.queues[queue].count(State::Pending) <= most => {
-                self.keys(OPEN_WRONG, params![self.queues[queue].id, STEP])
-            }
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    /// Opens or closes jobs that disagree with their keys.
-    pub(crate) fn repair_open(&mut self, name: &QueueName, jobs: &[i64]) -> Result<u64> {
-        let Some(queue) = self.queue(name)? else {
-            return Ok(0);
-        };
-        let mended: usize =
-            jobs.iter().map(|key| self.execute(OPEN_MEND, [key])).sum::<Result<_>>()?;
-        if self.queues[queue].is_fair() {
-            // The turn of the jobs without a key depends on which of them are open.
-            let mut plain = self.lane(queue, PLAIN)?;
-            self.refresh(&mut plain)?;
-        }
-        self.stir(queue);
-        Ok(mended as u64)
+        let is_fair = self.queues[lane.queue].is_fair();
+        let gives = if lane.is_plain() { lane.waiting > 0 } else { self.gives(lane) };
+        Ok(match is_fair {
+            true => lane.ready.is_some() == gives && lane.head.is_none(),
+            false => lane.is_plain() || lane.head.is_some() == gives,
+        })
     }
 
     /// The queue after this one, or this one itself if it has keys left.

@@ -1,0 +1,3 @@
+-- Purpose: forgets where the pending jobs stand.
+DELETE FROM queuekit_ready;
+DELETE FROM queuekit_waiting;

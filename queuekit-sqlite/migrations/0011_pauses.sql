@@ -1,5 +1,0 @@
--- queuekit, schema version 11: pauses with an end.
---
--- Purpose: the document of a queue's settings may say when its pause ends (contract R16.10).
--- Programs of version 10 would keep the queue paused. No table changes.
--- Locks: the file's write lock, until the migration commits.

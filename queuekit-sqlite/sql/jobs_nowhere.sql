@@ -1,0 +1,18 @@
+-- Purpose: finds pending jobs that stand neither among the ready ones nor among those that wait.
+-- Parameters: 1 and 2 the keys before and at the end of a slice of jobs.
+-- Result: keys.
+-- Index: the primary keys.
+SELECT jobs.key AS key
+FROM queuekit_jobs AS jobs
+WHERE
+    jobs.key > ?1 AND jobs.key <= ?2 AND jobs.state = 0
+    AND NOT EXISTS (
+        SELECT 1 FROM queuekit_ready AS ready
+        WHERE ready.queue = jobs.queue AND ready.rank = jobs.rank
+            AND ready.at = jobs.scheduled_at AND ready.seq = jobs.seq AND ready.job = jobs.key
+    )
+    AND NOT EXISTS (
+        SELECT 1 FROM queuekit_waiting AS waiting
+        WHERE waiting.queue = jobs.queue AND waiting.lane = jobs.lane
+            AND waiting.seq = jobs.seq AND waiting.job = jobs.key
+    );
