@@ -122,6 +122,13 @@ macro_rules! __for_each_case {
                 r5_4_a_late_ack_or_a_reclaim_wins_never_both
             }
 
+            leases_of_one_reserve {
+                r1_5_retried_and_new_jobs_of_one_reserve
+                r3_3_a_stale_token_beside_a_valid_lease_of_its_successor
+                [Leases] r3_7_an_extend_of_some_of_a_reserve_spares_the_others
+                [Admin Leases] r6_6_a_cancel_of_one_of_a_reserve_is_told_to_it_alone
+            }
+
             leases {
                 [Leases] r3_7_extend_counts_from_now
                 [Leases] r3_7_an_expired_lease_can_be_extended

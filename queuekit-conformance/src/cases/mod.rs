@@ -21,6 +21,7 @@ pub mod history;
 pub mod idempotency;
 pub mod job_history;
 pub mod leases;
+pub mod leases_of_one_reserve;
 pub mod limits;
 pub mod listing;
 pub mod nack;
