@@ -4,8 +4,9 @@ SELECT
     printf('%s: %d %d %d %d %d, %d %d %d', name, pending, running, completed, dead, cancelled,
         completed_size, dead_size, cancelled_size),
     printf('%s: %d %d %d %d %d, %d %d %d', name,
-        (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 0),
-        (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 1),
+        (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 0
+            AND key NOT IN (SELECT job FROM queuekit_running)),
+        (SELECT count(*) FROM queuekit_running WHERE queue = queues.id),
         (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 2),
         (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 3),
         (SELECT count(*) FROM queuekit_jobs WHERE queue = queues.id AND state = 4),

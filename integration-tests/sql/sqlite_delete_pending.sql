@@ -1,2 +1,2 @@
--- Purpose: deletes every second pending job, as somebody might do by hand.
+-- Purpose: deletes every second pending job, as an operator might do by hand.
 DELETE FROM queuekit_jobs WHERE state = 0 AND key % 2 = 0;

@@ -1,15 +1,16 @@
--- Purpose: compares what each partition key's row counts with its jobs, and finds pending jobs that
--- do not stand in exactly one place, ready jobs that are not the head of their key, and places that
--- belong to no pending job.
+-- Purpose: compares what each partition key's row counts with its jobs, and finds jobs that have
+-- not ended and do not stand in exactly one place, ready jobs that are not the head of their key,
+-- places that belong to no such job, and claims under which no job runs.
 -- Result: a text per difference.
 SELECT printf('key %s: %d wait, %d run, %d hold', lane, waiting, running, held)
 FROM queuekit_lanes AS lanes
 WHERE waiting <> (
         SELECT count(*) FROM queuekit_jobs
-        WHERE queue = lanes.queue AND coalesce(lane, '') = lanes.lane AND state = 0)
+        WHERE queue = lanes.queue AND coalesce(lane, '') = lanes.lane AND state = 0
+            AND key NOT IN (SELECT job FROM queuekit_running))
     OR (lane <> '' AND running <> (
-        SELECT count(*) FROM queuekit_jobs
-        WHERE queue = lanes.queue AND lane = lanes.lane AND state = 1))
+        SELECT count(*) FROM queuekit_running
+        WHERE queue = lanes.queue AND lane = lanes.lane))
     OR held <> (
         SELECT count(*) FROM queuekit_jobs
         WHERE queue = lanes.queue AND lane = lanes.lane AND holds = 1)
@@ -28,6 +29,12 @@ FROM (
             WHERE waiting.queue = jobs.queue AND waiting.rank = jobs.rank
                 AND waiting.at = jobs.scheduled_at AND waiting.seq = jobs.seq
                 AND waiting.job = jobs.key AND waiting.lane = jobs.lane
+        ) + (
+            SELECT count(*) FROM queuekit_running AS running
+            JOIN queuekit_claims AS claims ON claims.claim = running.claim
+            WHERE running.job = jobs.key AND running.queue = jobs.queue
+                AND claims.queue = jobs.queue AND running.seq = jobs.seq
+                AND running.lane IS jobs.lane
         ) AS n
     FROM queuekit_jobs AS jobs
     WHERE jobs.state = 0
@@ -40,11 +47,17 @@ FROM queuekit_ready AS ready
 LEFT JOIN queuekit_lanes AS lanes ON lanes.queue = ready.queue AND lanes.lane = ready.lane
 WHERE ready.lane <> '' AND lanes.head IS NOT ready.seq
 UNION ALL
-SELECT printf('a place belongs to job %d, which is not pending', places.job)
+SELECT printf('a place belongs to job %d, which has ended', places.job)
 FROM (
     SELECT job FROM queuekit_ready
     UNION ALL
     SELECT job FROM queuekit_waiting
+    UNION ALL
+    SELECT job FROM queuekit_running
 ) AS places
 LEFT JOIN queuekit_jobs AS jobs ON jobs.key = places.job
-WHERE jobs.state IS NOT 0;
+WHERE jobs.state IS NOT 0
+UNION ALL
+SELECT printf('no job runs under claim %d', claims.claim)
+FROM queuekit_claims AS claims
+WHERE claims.claim NOT IN (SELECT claim FROM queuekit_running);

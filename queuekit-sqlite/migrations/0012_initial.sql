@@ -4,8 +4,8 @@
 -- that it can live beside the tables of an application.
 -- Locks: the file's write lock, until the migration commits.
 --
--- States: 0 pending, 1 running, 2 completed, 3 dead, 4 cancelled. Times are milliseconds since
--- 1970 on the store's clock.
+-- States: 0 pending or running, 2 completed, 3 dead, 4 cancelled. Times are milliseconds since 1970
+-- on the store's clock.
 
 -- A queue: its settings and its counters. The counters change in the transaction that changes
 -- the jobs, once per transaction and queue, whichever process makes it.
@@ -40,8 +40,9 @@ CREATE TABLE queuekit_queues (
     last_ended BLOB NOT NULL
 ) STRICT;
 
--- A job, without what is large and rarely read. Where a pending job waits is stated by the one row
--- that it has in queuekit_ready or in queuekit_waiting.
+-- A job, without what is large and rarely read. A job that has not ended has one more row: in
+-- queuekit_ready or queuekit_waiting while it is pending, in queuekit_running while it runs. A
+-- lease does not change the row of its job until it ends.
 CREATE TABLE queuekit_jobs (
     key INTEGER PRIMARY KEY,
     id BLOB NOT NULL UNIQUE,
@@ -57,12 +58,13 @@ CREATE TABLE queuekit_jobs (
     lane TEXT,
     -- Dead, and holds its key.
     holds INTEGER NOT NULL DEFAULT 0,
-    attempts INTEGER NOT NULL DEFAULT 0,
     max_attempts INTEGER NOT NULL,
     releases INTEGER NOT NULL DEFAULT 0,
+    -- How many leases have counted as attempts, and the last lease. While the job runs, these are
+    -- as they were before its present lease.
+    attempts INTEGER NOT NULL DEFAULT 0,
     lease_seq INTEGER NOT NULL DEFAULT 0,
     nonce BLOB,
-    lease_expires_at INTEGER,
     worker TEXT,
     started_at INTEGER,
     cancel_requested INTEGER NOT NULL DEFAULT 0,
@@ -90,24 +92,16 @@ CREATE TABLE queuekit_jobs (
     event INTEGER
 ) STRICT;
 
-CREATE INDEX queuekit_jobs_leased ON queuekit_jobs (queue, lease_expires_at, seq)
-    WHERE state = 1;
 CREATE INDEX queuekit_jobs_ended ON queuekit_jobs (queue, state, finished_at, end_seq)
     WHERE state >= 2;
--- Running jobs that were asked to stop: each process looks at them when another one has written
--- (contract R13.1).
-CREATE INDEX queuekit_jobs_cancels ON queuekit_jobs (queue)
-    WHERE state = 1 AND cancel_requested = 1;
-CREATE INDEX queuekit_jobs_lane ON queuekit_jobs (queue, lane, seq)
-    WHERE lane IS NOT NULL AND state = 1;
 CREATE INDEX queuekit_jobs_held ON queuekit_jobs (queue, lane, seq)
     WHERE holds = 1;
 -- Deliveries that keep their event.
 CREATE INDEX queuekit_jobs_event ON queuekit_jobs (event)
-    WHERE event IS NOT NULL AND state IN (0, 1, 3);
+    WHERE event IS NOT NULL AND state IN (0, 3);
 
--- The pending jobs between which and a lease stands nothing but time: every job without a partition
--- key, and the head of each key in a strict queue. A row is never changed but for its lane.
+-- The pending jobs that can be leased once they are due: every job without a partition key, and the
+-- head of each key in a strict queue. Only the lane of a row ever changes.
 CREATE TABLE queuekit_ready (
     queue INTEGER NOT NULL,
     rank INTEGER NOT NULL,
@@ -140,6 +134,39 @@ CREATE INDEX queuekit_waiting_due ON queuekit_waiting (queue, lane, seq)
     WHERE due = 1;
 CREATE INDEX queuekit_waiting_later ON queuekit_waiting (queue, lane, at, seq)
     WHERE due = 0;
+
+-- Leases that one reserve call granted and that have the same number and the same end. The row is
+-- deleted with the last of them.
+CREATE TABLE queuekit_claims (
+    claim INTEGER PRIMARY KEY,
+    queue INTEGER NOT NULL,
+    nonce BLOB NOT NULL,
+    lease_seq INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    started_at INTEGER NOT NULL,
+    worker TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX queuekit_claims_expiry ON queuekit_claims (queue, expires_at);
+
+-- A row per running job, with its claim.
+CREATE TABLE queuekit_running (
+    job INTEGER PRIMARY KEY,
+    claim INTEGER NOT NULL,
+    queue INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    -- The partition key.
+    lane TEXT,
+    cancel_requested INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE INDEX queuekit_running_claim ON queuekit_running (claim, seq);
+CREATE INDEX queuekit_running_lane ON queuekit_running (queue, lane, seq)
+    WHERE lane IS NOT NULL;
+-- Running jobs that were asked to stop. Each process looks at them when another one has written
+-- (contract R13.1).
+CREATE INDEX queuekit_running_cancels ON queuekit_running (job)
+    WHERE cancel_requested = 1;
 
 CREATE TABLE queuekit_payloads (
     job INTEGER PRIMARY KEY,
@@ -353,21 +380,24 @@ SELECT
     ) AS id,
     queues.name AS queue,
     jobs.kind,
-    CASE jobs.state
-        WHEN 0 THEN 'pending' WHEN 1 THEN 'running' WHEN 2 THEN 'completed'
-        WHEN 3 THEN 'dead' WHEN 4 THEN 'cancelled'
+    CASE
+        WHEN claims.claim IS NOT NULL THEN 'running'
+        WHEN jobs.state = 0 THEN 'pending'
+        WHEN jobs.state = 2 THEN 'completed'
+        WHEN jobs.state = 3 THEN 'dead'
+        WHEN jobs.state = 4 THEN 'cancelled'
     END AS state,
     31 - jobs.rank AS priority,
-    jobs.attempts,
+    jobs.attempts + (claims.claim IS NOT NULL) AS attempts,
     jobs.max_attempts,
     jobs.lane AS partition_key,
     jobs.idempotency_key,
     datetime(jobs.created_at / 1000, 'unixepoch') AS created_at,
     datetime(jobs.scheduled_at / 1000, 'unixepoch') AS scheduled_at,
-    datetime(jobs.started_at / 1000, 'unixepoch') AS started_at,
+    datetime(coalesce(claims.started_at, jobs.started_at) / 1000, 'unixepoch') AS started_at,
     datetime(jobs.finished_at / 1000, 'unixepoch') AS finished_at,
-    datetime(jobs.lease_expires_at / 1000, 'unixepoch') AS lease_expires_at,
-    jobs.worker,
+    datetime(claims.expires_at / 1000, 'unixepoch') AS lease_expires_at,
+    coalesce(claims.worker, jobs.worker) AS worker,
     jobs.reason,
     CASE
         WHEN json_valid(CAST(coalesce(jobs.payload, large.payload, events.data) AS TEXT))
@@ -376,5 +406,7 @@ SELECT
     END AS payload
 FROM queuekit_jobs AS jobs
 JOIN queuekit_queues AS queues ON queues.id = jobs.queue
+LEFT JOIN queuekit_running AS running ON running.job = jobs.key AND jobs.state = 0
+LEFT JOIN queuekit_claims AS claims ON claims.claim = running.claim
 LEFT JOIN queuekit_payloads AS large ON large.job = jobs.key
 LEFT JOIN queuekit_events AS events ON events.seq = jobs.event;

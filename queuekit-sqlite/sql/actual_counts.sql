@@ -1,15 +1,18 @@
 -- Purpose: counts what a queue's counters say.
 -- Parameters: 1 queue.
 -- Result: state, jobs, bytes of payloads and results.
--- Index: the primary key; queuekit_waiting_order, covering; queuekit_jobs_leased;
--- queuekit_jobs_ended.
+-- Index: the primary key; queuekit_waiting_order, covering; queuekit_claims_expiry, covering;
+-- queuekit_running_claim, covering; queuekit_jobs_ended.
 SELECT
     0 AS state,
     (SELECT count(*) FROM queuekit_ready WHERE queue = ?1)
     + (SELECT count(*) FROM queuekit_waiting WHERE queue = ?1) AS jobs,
     0 AS bytes
 UNION ALL
-SELECT 1, count(*), 0 FROM queuekit_jobs WHERE queue = ?1 AND state = 1
+SELECT 1, count(*), 0
+FROM queuekit_claims AS claims
+CROSS JOIN queuekit_running AS running ON running.claim = claims.claim
+WHERE claims.queue = ?1
 UNION ALL
 SELECT state, count(*), sum(size) FROM queuekit_jobs WHERE queue = ?1 AND state >= 2
 GROUP BY state;

@@ -4,7 +4,8 @@
 -- Index: the primary key.
 SELECT
     key, id, queue, kind, state, rank, scheduled_at, seq, lane, holds,
-    attempts, max_attempts, releases, lease_seq, nonce, lease_expires_at, worker, started_at,
+    attempts, max_attempts, releases, NULL AS claim, lease_seq, nonce, NULL AS lease_expires_at,
+    worker, started_at,
     cancel_requested, finished_at, end_seq, deadline_ms, deadline_at,
     idempotency_key, unique_until_done, size, reason, created_at, timeout_ms,
     payload, metadata

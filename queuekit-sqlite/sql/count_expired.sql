@@ -1,9 +1,11 @@
 -- Purpose: counts leases that ran out.
 -- Parameters: 1 queue, 2 now, 3 how many at most.
 -- Result: one number.
--- Index: queuekit_jobs_leased, covering.
+-- Index: queuekit_claims_expiry, covering; queuekit_running_claim, covering.
 SELECT count(*) FROM (
-    SELECT 1 FROM queuekit_jobs
-    WHERE queue = ?1 AND state = 1 AND lease_expires_at <= ?2
+    SELECT 1
+    FROM queuekit_claims AS claims
+    CROSS JOIN queuekit_running AS running ON running.claim = claims.claim
+    WHERE claims.queue = ?1 AND claims.expires_at <= ?2
     LIMIT ?3
 );

@@ -7,5 +7,5 @@ DELETE FROM queuekit_events
 WHERE
     seq = ?1
     AND NOT EXISTS (
-        SELECT 1 FROM queuekit_jobs AS jobs WHERE jobs.event = ?1 AND jobs.state IN (0, 1, 3)
+        SELECT 1 FROM queuekit_jobs AS jobs WHERE jobs.event = ?1 AND jobs.state IN (0, 3)
     );

@@ -1,7 +1,9 @@
 -- Purpose: finds when the next lease of a queue runs out.
 -- Parameters: 1 queue.
--- Result: lease_expires_at, or none.
--- Index: queuekit_jobs_leased, covering.
-SELECT lease_expires_at FROM queuekit_jobs
-WHERE queue = ?1 AND state = 1
-ORDER BY lease_expires_at LIMIT 1;
+-- Result: expires_at, or none.
+-- Index: queuekit_claims_expiry, covering; queuekit_running_claim, covering.
+SELECT claims.expires_at
+FROM queuekit_claims AS claims
+CROSS JOIN queuekit_running AS running ON running.claim = claims.claim
+WHERE claims.queue = ?1
+ORDER BY claims.expires_at LIMIT 1;

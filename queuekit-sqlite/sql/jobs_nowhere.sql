@@ -1,4 +1,5 @@
--- Purpose: finds pending jobs that stand neither among the ready ones nor among those that wait.
+-- Purpose: finds jobs that have not ended and stand neither among those that are ready, wait nor
+-- run.
 -- Parameters: 1 and 2 the keys before and at the end of a slice of jobs.
 -- Result: keys.
 -- Index: the primary keys.
@@ -15,4 +16,11 @@ WHERE
         SELECT 1 FROM queuekit_waiting AS waiting
         WHERE waiting.queue = jobs.queue AND waiting.lane = jobs.lane
             AND waiting.seq = jobs.seq AND waiting.job = jobs.key
+    )
+    AND NOT EXISTS (
+        SELECT 1
+        FROM queuekit_running AS running
+        CROSS JOIN queuekit_claims AS claims ON claims.claim = running.claim
+        WHERE running.job = jobs.key AND running.queue = jobs.queue AND running.seq = jobs.seq
+            AND claims.queue = jobs.queue
     );

@@ -2,7 +2,7 @@
 -- run or hold it dead. So it finds also keys whose rows are missing.
 -- Parameters: 1 queue, 2 the last one.
 -- Result: a lane, or NULL.
--- Index: the primary keys; queuekit_ready_lane, covering; queuekit_jobs_lane, covering;
+-- Index: the primary keys; queuekit_ready_lane, covering; queuekit_running_lane, covering;
 -- queuekit_jobs_held, covering.
 SELECT min(lane) FROM (
     SELECT lane FROM (
@@ -24,8 +24,8 @@ SELECT min(lane) FROM (
     )
     UNION ALL
     SELECT lane FROM (
-        SELECT lane FROM queuekit_jobs
-        WHERE queue = ?1 AND lane > ?2 AND state = 1
+        SELECT lane FROM queuekit_running
+        WHERE queue = ?1 AND lane > ?2
         ORDER BY lane LIMIT 1
     )
     UNION ALL

@@ -2,7 +2,7 @@
 -- that is pending.
 -- Parameters: 1 queue, 2 lane.
 -- Result: its id, or none.
--- Index: queuekit_jobs_held; queuekit_jobs_lane; queuekit_ready_lane; the primary keys.
+-- Index: queuekit_jobs_held; queuekit_running_lane; queuekit_ready_lane; the primary keys.
 SELECT coalesce(
     (
         SELECT id FROM queuekit_jobs
@@ -10,8 +10,10 @@ SELECT coalesce(
     ),
     (
         SELECT id FROM queuekit_jobs
-        WHERE queue = ?1 AND lane = ?2 AND state = 1
-        ORDER BY seq LIMIT 1
+        WHERE key = (
+            SELECT job FROM queuekit_running
+            WHERE queue = ?1 AND lane = ?2 ORDER BY seq LIMIT 1
+        )
     ),
     (
         SELECT id FROM queuekit_jobs

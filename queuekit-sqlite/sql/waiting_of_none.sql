@@ -6,5 +6,7 @@
 SELECT waiting.lane AS lane, waiting.seq AS seq
 FROM queuekit_waiting AS waiting
 LEFT JOIN queuekit_jobs AS jobs ON jobs.key = waiting.job
-WHERE waiting.queue = ?1 AND (jobs.state IS NOT 0 OR jobs.seq <> waiting.seq)
+LEFT JOIN queuekit_running AS running ON running.job = waiting.job
+WHERE waiting.queue = ?1
+    AND (jobs.state IS NOT 0 OR jobs.seq <> waiting.seq OR running.job IS NOT NULL)
 LIMIT ?2;

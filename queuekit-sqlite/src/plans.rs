@@ -25,6 +25,7 @@ const SCANS: &[(&str, &str)] = &[
 /// Statements that sort, and what bounds the rows they sort.
 const SORTS: &[(&str, &str)] = &[
     ("lane_frontier", "the free leases of a key, and 10,000"),
+    ("list_leased", "the jobs whose leases run out at one millisecond"),
     ("error_groups_trim", "the error groups of a queue, 500 and those of a step; once it has more"),
     ("schedules_due", "the names of schedules that are due at one instant, at most 10,000"),
 ];

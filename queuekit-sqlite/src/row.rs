@@ -16,7 +16,7 @@ pub(crate) const PLAIN: &str = "";
 columns! {
     pub(crate) struct RecordColumns {
         key, id, queue, kind, state, rank, scheduled_at, seq, lane, holds, attempts, max_attempts,
-        releases, lease_seq, nonce, lease_expires_at, worker, started_at,
+        releases, claim, lease_seq, nonce, lease_expires_at, worker, started_at,
         cancel_requested, finished_at, end_seq, deadline_ms, deadline_at, idempotency_key,
         unique_until_done, size, reason, created_at, timeout_ms,
     }
@@ -38,6 +38,8 @@ pub(crate) struct Record {
     pub(crate) attempts: u32,
     pub(crate) max_attempts: u32,
     pub(crate) releases: u32,
+    /// Under which it runs.
+    pub(crate) claim: Option<i64>,
     pub(crate) lease_seq: u64,
     pub(crate) nonce: Option<Nonce>,
     pub(crate) lease_expires_at: Option<Timestamp>,
@@ -80,6 +82,7 @@ impl Record {
             attempts: read.small(at.attempts),
             max_attempts: read.small(at.max_attempts),
             releases: read.small(at.releases),
+            claim: row.get(at.claim)?,
             lease_seq: unsigned(row.get(at.lease_seq)?),
             nonce: read.bytes16(at.nonce).map(Nonce::from_bytes),
             lease_expires_at: read.time(at.lease_expires_at),
@@ -125,7 +128,6 @@ impl Record {
                 self.releases,
                 self.lease_seq as i64,
                 self.nonce.as_ref().map(|nonce| &nonce.as_bytes()[..]),
-                time(self.lease_expires_at),
                 self.worker,
                 time(self.started_at),
                 self.cancel_requested,

@@ -73,8 +73,8 @@ impl Upkeep for SqliteStore {
 }
 
 impl SqliteStore {
-    /// Brings back pending jobs that stand nowhere. Returns the last key looked at, if there are
-    /// more.
+    /// Brings back jobs that have not ended and stand nowhere. Returns the last key looked at, if
+    /// there are more.
     async fn repair_jobs(&self, after: i64) -> Result<(u64, Option<i64>)> {
         let look = move |step: &mut Step<'_>| step.jobs_nowhere(after);
         let (nowhere, end) = self.read("repair", look).await?;

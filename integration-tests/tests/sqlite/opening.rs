@@ -104,7 +104,7 @@ async fn r11_2_a_file_of_an_unpublished_build_is_refused_and_left_alone() {
     let before = file.bytes();
     for config in [file.config(), file.config().migrate(false)] {
         let error = refused(config).await;
-        assert_says(&error, ErrorKind::Unsupported, "version 10");
+        assert_says(&error, ErrorKind::Unsupported, "version 11");
         assert_says(&error, ErrorKind::Unsupported, "delete the file");
     }
     assert_eq!(file.bytes(), before);

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use queuekit_conformance::kit::{DAY, HOUR, MINUTE, build, carrying, keyed, request};
 use queuekit_core::queue::{Keep, KeyOnWait, Order, QueuePatch, Retention};
 use queuekit_core::{
-    Ack, Backend, BackendExt, EnqueueOutcome, ManualClock, QueueName, Reserved, Status,
+    Ack, AckOutcome, Backend, BackendExt, EnqueueOutcome, ManualClock, QueueName, Reserved, Status,
 };
 use queuekit_sqlite::SqliteStore;
 use tokio::time::timeout;
@@ -229,6 +229,65 @@ async fn r13_7_repair_clears_the_places_of_jobs_that_were_deleted_by_hand() {
         }
         store.close().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn r13_7_repair_brings_back_a_job_whose_claim_is_gone() {
+    let (file, store, _clock) = with_clock().await;
+    add(&store, 5).await;
+    let lost = lease(&store, 3).await;
+    by_hand(&file, include_str!("../../sql/sqlite_no_claims.sql"));
+    assert!(repair(&store).await > 0);
+    assert_exact(&file.connection());
+    assert_eq!(repair(&store).await, 0, "it is mended once");
+    let acks: Vec<Ack> = lost.into_iter().map(|lease| Ack::new(lease.token)).collect();
+    assert_eq!(store.ack(&acks).await.unwrap(), [AckOutcome::LeaseLost; 3]);
+    let leases = lease(&store, 5).await;
+    assert_eq!(leases.len(), 5);
+    complete(&store, leases).await;
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn r13_7_repair_ends_the_leases_of_jobs_that_were_deleted_by_hand() {
+    let (file, store, clock) = with_clock().await;
+    add(&store, 5).await;
+    lease(&store, 3).await;
+    by_hand(&file, include_str!("../../sql/sqlite_delete_running.sql"));
+    clock.advance(HOUR);
+    assert_eq!(lease(&store, 1).await.len(), 1, "what ran out stops nobody");
+    assert!(repair(&store).await > 0);
+    assert_exact(&file.connection());
+    assert_eq!(repair(&store).await, 0, "it is mended once");
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn r13_7_repair_leaves_a_running_job_to_its_lease_alone() {
+    let (file, store, _clock) = with_clock().await;
+    add(&store, 5).await;
+    let running = lease(&store, 3).await;
+    by_hand(&file, include_str!("../../sql/sqlite_run_twice.sql"));
+    assert!(repair(&store).await > 0);
+    assert_exact(&file.connection());
+    complete(&store, running).await;
+    assert_eq!(lease(&store, 5).await.len(), 2);
+    store.close().await.unwrap();
+}
+
+/// Ready jobs are leased in runs; a place of no job stands in the middle of one.
+#[tokio::test]
+async fn r5_8_a_reserve_leases_jobs_on_both_sides_of_one_that_was_deleted_by_hand() {
+    let (file, store, _clock) = with_clock().await;
+    add(&store, 9).await;
+    by_hand(&file, include_str!("../../sql/sqlite_delete_pending.sql"));
+    let leases = lease(&store, 9).await;
+    assert_eq!(leases.len(), 5);
+    complete(&store, leases).await;
+    repair(&store).await;
+    assert_exact(&file.connection());
+    assert_eq!(figures(&store).await.counts.get(Status::Running).value, 0);
+    store.close().await.unwrap();
 }
 
 /// Also before anything is mended a reserve comes to its end.

@@ -89,8 +89,8 @@ impl Step<'_> {
             return Ok(CancelOutcome::NotFound);
         };
         match lifecycle::cancel(record.state) {
-            Some(transition @ Transition::RequestCancel) => {
-                self.apply(&mut record, transition, |record| record.cancel_requested = true)?;
+            Some(Transition::RequestCancel) => {
+                self.execute(RUNNING_CANCEL, [record.key])?;
                 let queue = self.queue_of(&record)?;
                 self.cancel_requested.insert(self.queues[queue].name.clone());
                 Ok(CancelOutcome::Requested)

@@ -40,7 +40,10 @@ impl Step<'_> {
             Some(state) => {
                 record.state = state;
                 self.enter(queue, record, lane.as_mut())?;
-                record.write(self.conn).map_err(crate::error::failed)?;
+                // A lease does not change the row of its job until it ends.
+                if state != State::Running {
+                    record.write(self.conn).map_err(crate::error::failed)?;
+                }
             }
             None => {
                 self.delete(record)?;
@@ -50,7 +53,7 @@ impl Step<'_> {
         if let Some(lane) = &mut lane {
             self.refresh(lane)?;
         }
-        // A job that stays in its state, such as one whose lease is extended, lets no other job go.
+        // A job that stays in its state, such as one that is rescheduled, lets no other job go.
         let lets_go = lane.is_some() && transition.to() != Some(was);
         if transition.to() == Some(State::Pending) || lets_go {
             self.stir(queue);
@@ -153,6 +156,9 @@ impl Step<'_> {
             let head = lane.as_ref().and_then(|lane| lane.head);
             self.leave_place(queue, &Place::of(record), head)?;
         }
+        if record.state == State::Running {
+            self.leave_claim(record)?;
+        }
         if let Some(lane) = lane {
             lane.leave(record);
         }
@@ -176,12 +182,11 @@ impl Step<'_> {
             record.finished_at = Some(now);
             record.end_seq = Some(table.add_end(record.state));
         }
-        if record.state != State::Running {
-            record.lease_expires_at = None;
-        }
         let holds = table.holds();
-        if record.state == State::Pending {
-            self.stand(queue, &Place::of(record))?;
+        match record.state {
+            State::Pending => self.stand(queue, &Place::of(record))?,
+            State::Running => self.run(record)?,
+            _ => {}
         }
         let Some(lane) = lane else {
             return Ok(());

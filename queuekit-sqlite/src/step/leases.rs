@@ -1,7 +1,8 @@
 //! Extending leases, and reports (contract R3.7 and R3.8).
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use queuekit_core::capability::{ExtendOutcome, Report, ReportOutcome};
-use queuekit_core::lifecycle::Transition;
 use queuekit_core::limits::LOG_LINES_KEPT;
 use queuekit_core::{LeaseToken, LeaseTtl, LogLine, Result};
 use rusqlite::params;
@@ -15,25 +16,39 @@ impl Step<'_> {
         leases: &[LeaseToken],
         ttl: LeaseTtl,
     ) -> Result<Vec<ExtendOutcome>> {
-        leases.iter().map(|lease| self.extend_one(lease, ttl)).collect()
+        // The jobs to extend, by claim: a set, because a call may name a lease twice.
+        let mut held: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+        let mut outcomes = Vec::with_capacity(leases.len());
+        for lease in leases {
+            outcomes.push(self.extend_one(lease, ttl, &mut held)?);
+        }
+        let expires_at = self.now + ttl.get();
+        for (claim, jobs) in held {
+            self.extend_claim(claim, &jobs.into_iter().collect::<Vec<_>>(), expires_at)?;
+        }
+        Ok(outcomes)
     }
 
     pub(crate) fn report(&mut self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
         reports.iter().map(|report| self.report_one(report)).collect()
     }
 
-    fn extend_one(&mut self, lease: &LeaseToken, ttl: LeaseTtl) -> Result<ExtendOutcome> {
-        let Some((mut record, of_queue)) = self.job_of_lease(lease)? else {
+    fn extend_one(
+        &mut self,
+        lease: &LeaseToken,
+        ttl: LeaseTtl,
+        held: &mut BTreeMap<i64, BTreeSet<i64>>,
+    ) -> Result<ExtendOutcome> {
+        let Some((record, of_queue)) = self.job_of_lease(lease)? else {
             return Ok(ExtendOutcome::NotFound);
         };
         if !of_queue || !record.is_held_by(lease) {
             return Ok(ExtendOutcome::LeaseLost);
         }
+        if let Some(claim) = record.claim {
+            held.entry(claim).or_default().insert(record.key);
+        }
         let cancel_requested = record.cancel_requested;
-        let expires_at = self.now + ttl.get();
-        self.apply(&mut record, Transition::Extend, |record| {
-            record.lease_expires_at = Some(expires_at);
-        })?;
         Ok(ExtendOutcome::Extended { ttl: ttl.get(), cancel_requested })
     }
 

@@ -7,6 +7,7 @@
 mod admin;
 mod apply;
 mod audit;
+mod claims;
 mod enqueue;
 mod error_groups;
 mod fair;
@@ -50,6 +51,8 @@ pub(crate) struct Step<'c> {
     by_name: HashMap<QueueName, usize>,
     /// Whether a job of a key became ready since this was last reset.
     opened: bool,
+    /// Claims that jobs have left.
+    left: BTreeSet<i64>,
     /// Failures and deaths, by group; they are written at the end.
     errors: error_groups::Counted,
     /// Queues that gained work.
@@ -80,13 +83,15 @@ impl<'c> Step<'c> {
             queues: Vec::new(),
             by_name: HashMap::new(),
             opened: false,
+            left: BTreeSet::new(),
             errors: error_groups::Counted::new(),
             stirred: BTreeSet::new(),
             cancel_requested: BTreeSet::new(),
         }
     }
 
-    /// Writes the counters of the queues whose jobs changed, and of the errors that were met.
+    /// Writes the counters of the queues whose jobs changed, and of the errors that were met, and
+    /// forgets claims that ended.
     pub(crate) fn finish(self) -> Result<Rings> {
         for queue in self.queues.iter().filter(|queue| queue.changed) {
             let ends = queue.ends_changed.then(|| queue.ends.to_bytes());
@@ -114,6 +119,7 @@ impl<'c> Step<'c> {
             ];
             self.execute(QUEUE_COUNT_UP, counters)?;
         }
+        self.forget_claims()?;
         self.write_errors()?;
         Ok(Rings { work: self.stirred, cancels: self.cancel_requested })
     }

@@ -172,7 +172,7 @@ impl Step<'_> {
         Ok(first.map(|first| first.seq))
     }
 
-    /// Of the jobs behind the head of a key, the one to lease next, now or at its time; none while
+    /// The next job to lease among those behind the head of a key, now or at its time; none while
     /// no lease of the key may start.
     pub(super) fn next(&self, lane: &Lane) -> Result<Option<Next>> {
         if !self.gives(lane) {

@@ -12,6 +12,7 @@ use queuekit_core::{
 use rusqlite::{Row, params};
 
 use super::Step;
+use super::claims::Grants;
 use crate::column_names::columns;
 use crate::row::{Reader, Record, RecordColumns};
 use crate::statements::*;
@@ -102,36 +103,53 @@ impl Step<'_> {
         leases: &mut Vec<Lease>,
     ) -> Result<usize> {
         self.wake_keys(queue)?;
-        let (mut got, mut slice) = (0, SLICE);
-        while got < most {
-            let candidates = self.candidates(queue, slice.min(most - got))?;
+        let (before, mut slice) = (leases.len(), Some(SLICE));
+        let mut grants = Grants::of(request);
+        while let Some(most) = slice.map(|slice| slice.min(before + most - leases.len()))
+            && most > 0
+        {
+            let candidates = self.candidates(queue, most)?;
             if candidates.is_empty() {
                 break;
             }
             self.opened = false;
-            slice = SLICE;
-            for (used, mut candidate) in (1..).zip(candidates) {
-                match self.lease(queue, &mut candidate, request)? {
-                    // The lease is made before the job changes, so a job that does not fit stays
-                    // ready.
-                    Some(lease) if !budget.answer.admit(lease.bytes()) => return Ok(got),
-                    Some(lease) => {
-                        self.grant(&mut candidate.record, request)?;
-                        leases.push(lease);
-                        got += 1;
-                    }
-                    None if !budget.dead_letter() => return Ok(got),
-                    None => self.refuse(&mut candidate.record)?,
+            slice = self.lease_each(queue, candidates, budget, leases, &mut grants)?;
+            self.grant_run(queue, &mut grants)?;
+        }
+        Ok(leases.len() - before)
+    }
+
+    /// Leases jobs one after the other. Returns how many to look up next; none if the call has to
+    /// end.
+    fn lease_each(
+        &mut self,
+        queue: usize,
+        candidates: Vec<Candidate>,
+        budget: &mut Budget,
+        leases: &mut Vec<Lease>,
+        grants: &mut Grants<'_>,
+    ) -> Result<Option<usize>> {
+        for (used, mut candidate) in (1..).zip(candidates) {
+            match self.lease(queue, &mut candidate, grants.request)? {
+                // The lease is made before the job changes, so a job that does not fit stays ready.
+                Some(lease) if !budget.answer.admit(lease.bytes()) => return Ok(None),
+                Some(lease) => {
+                    self.grant(queue, candidate.record, grants)?;
+                    leases.push(lease);
                 }
-                // The next job of its key may go before the other candidates.
-                if self.opened {
-                    // It will most likely happen again as soon.
-                    slice = SLICE.min(2 * used);
-                    break;
+                None if !budget.dead_letter() => return Ok(None),
+                None => {
+                    self.grant_run(queue, grants)?;
+                    self.refuse(&mut candidate.record)?;
                 }
             }
+            // The next job of its key may go before the other candidates.
+            if self.opened {
+                // It will most likely happen again as soon.
+                return Ok(Some(SLICE.min(2 * used)));
+            }
         }
-        Ok(got)
+        Ok(Some(SLICE))
     }
 
     /// The next jobs to lease, if some are ready now.
@@ -173,18 +191,6 @@ impl Step<'_> {
             }
         }
         Ok(first)
-    }
-
-    fn grant(&mut self, record: &mut Record, request: &Reserve) -> Result<()> {
-        let now = self.now;
-        self.apply(record, Transition::Reserve, |record| {
-            record.attempts += 1;
-            record.lease_seq += 1;
-            record.nonce = Some(request.nonce);
-            record.lease_expires_at = Some(now + request.ttl.get());
-            record.started_at = Some(now);
-            record.worker = Some(request.worker.as_str().to_owned());
-        })
     }
 
     /// The lease on a job as it will be once granted; none if the job must not be leased.

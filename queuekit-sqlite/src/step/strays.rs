@@ -1,4 +1,4 @@
-//! Repair of places: each pending job stands in exactly one (contract R13.7).
+//! Repair of places: each job that has not ended stands in exactly one (contract R13.7).
 
 use queuekit_core::{QueueName, Result, State};
 use rusqlite::params;
@@ -17,23 +17,28 @@ pub(crate) struct Misplaced {
     /// Places that belong to no pending job: rank, time and sequence; lane and sequence.
     ready_of_none: Vec<(i64, i64, i64)>,
     waiting_of_none: Vec<(String, i64)>,
+    /// Leases of no job, with their claims; and claims without leases.
+    running_of_none: Vec<(i64, i64)>,
+    claims_of_none: Vec<i64>,
 }
 
 columns! {
     struct ReadyColumns { rank, at, seq }
     struct LaneColumns { lane, seq }
+    struct RunningColumns { key, claim }
     struct SliceColumns { last, jobs }
 }
 
 impl Misplaced {
     pub(crate) fn is_empty(&self) -> bool {
-        self.ready_of_none.is_empty() && self.waiting_of_none.is_empty()
+        let places = self.ready_of_none.is_empty() && self.waiting_of_none.is_empty();
+        places && self.running_of_none.is_empty() && self.claims_of_none.is_empty()
     }
 }
 
 impl Step<'_> {
-    /// The jobs without a place among the pending ones of the next 1,000 jobs after this key, and the
-    /// last key looked at if there may be more.
+    /// The jobs without a place, among the next 1,000 jobs after this key that have not ended, and
+    /// the last key looked at if there may be more.
     pub(crate) fn jobs_nowhere(&self, after: i64) -> Result<(Vec<i64>, Option<i64>)> {
         let slice = self.row(JOBS_UP_TO, params![after, STEP], |row, at: &SliceColumns| {
             Ok((row.get::<_, Option<i64>>(at.last)?, row.get::<_, usize>(at.jobs)?))
@@ -56,6 +61,8 @@ impl Step<'_> {
                 continue;
             };
             let queue = self.queue_of(&record)?;
+            // It may have a lease without a claim.
+            self.execute(RUNNING_DELETE, [key])?;
             self.stand(queue, &Place::of(&record))?;
             mended += 1;
         }
@@ -72,7 +79,16 @@ impl Step<'_> {
             Ok((row.get(at.rank)?, row.get(at.at)?, row.get(at.seq)?))
         })?;
         let waiting = self.rows(WAITING_OF_NONE, params![id, STEP], lane_and_seq)?;
-        Ok(Misplaced { ready_of_none: ready, waiting_of_none: waiting })
+        let running =
+            self.rows(RUNNING_OF_NONE, params![id, STEP], |row, at: &RunningColumns| {
+                Ok((row.get(at.key)?, row.get(at.claim)?))
+            })?;
+        Ok(Misplaced {
+            ready_of_none: ready,
+            waiting_of_none: waiting,
+            running_of_none: running,
+            claims_of_none: self.column(CLAIMS_OF_NONE, params![id, STEP])?,
+        })
     }
 
     /// Removes places that belong to no job. The counters are mended afterwards.
@@ -88,6 +104,13 @@ impl Step<'_> {
         }
         for (lane, seq) in misplaced.waiting_of_none {
             cleared += self.execute(WAITING_DELETE, params![id, lane, seq])?;
+        }
+        for (job, claim) in misplaced.running_of_none {
+            cleared += self.execute(RUNNING_DELETE, [job])?;
+            self.left.insert(claim);
+        }
+        for claim in misplaced.claims_of_none {
+            cleared += self.execute(CLAIM_DELETE, [claim])?;
         }
         Ok(cleared as u64)
     }

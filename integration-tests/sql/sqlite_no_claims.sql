@@ -1,0 +1,2 @@
+-- Purpose: forgets under which claims jobs run.
+DELETE FROM queuekit_claims;
