@@ -172,7 +172,7 @@ impl Step<'_> {
         &mut self,
         queue: usize,
         record: &mut Record,
-        lane: Option<&mut Lane>,
+        mut lane: Option<&mut Lane>,
     ) -> Result<()> {
         let now = self.now;
         let table = &mut self.queues[queue];
@@ -184,7 +184,7 @@ impl Step<'_> {
         }
         let holds = table.holds();
         match record.state {
-            State::Pending => self.stand(queue, &Place::of(record))?,
+            State::Pending => self.stand(queue, &Place::of(record), lane.as_deref_mut())?,
             State::Running => self.run(record)?,
             _ => {}
         }

@@ -102,7 +102,8 @@ impl Step<'_> {
         if !inline && event.is_none() {
             self.execute(PAYLOAD_INSERT, params![stored, &job.payload()[..]])?;
         }
-        self.stand(queue, &Place { job: stored, rank, at: scheduled_at, seq, lane: key })?;
+        let place = Place { job: stored, rank, at: scheduled_at, seq, lane: key };
+        self.stand(queue, &place, lane.as_mut())?;
         self.queues[queue].count_job(State::Pending, 0, 1);
         if let Some(key) = job.idempotency_key() {
             self.take_key(queue, key.as_str(), job.id())?;

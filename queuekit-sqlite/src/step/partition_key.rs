@@ -155,6 +155,9 @@ impl Step<'_> {
         if !self.gives(lane) {
             return Ok(None);
         }
+        if lane.head.is_some() && lane.waiting == 1 {
+            return Ok(lane.head);
+        }
         let next = self.next(lane)?;
         if !self.queues[lane.queue].skips() {
             return Ok(lane.head.into_iter().chain(next.map(|next| next.seq)).min());
@@ -196,6 +199,12 @@ impl Step<'_> {
     /// Whether a job of a key may be leased next.
     pub(super) fn gives(&self, lane: &Lane) -> bool {
         lane.waiting > 0 && self.free_leases(lane) > 0
+    }
+
+    /// Whether the next job that waits for a key becomes its head.
+    pub(super) fn lacks_head(&self, lane: &Lane) -> bool {
+        let is_strict = !self.queues[lane.queue].is_fair();
+        is_strict && lane.waiting == 0 && lane.head.is_none() && self.free_leases(lane) > 0
     }
 
     /// Whether a job that dies now is the head of its key, which then holds it under `hold`.

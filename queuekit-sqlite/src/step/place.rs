@@ -4,6 +4,7 @@ use queuekit_core::{Result, Timestamp};
 use rusqlite::params;
 
 use super::Step;
+use super::partition_key::Lane;
 use crate::row::{PLAIN, Record};
 use crate::statements::{READY_DELETE, READY_INSERT, WAITING_DELETE, WAITING_INSERT};
 
@@ -35,21 +36,28 @@ impl Step<'_> {
         key.or(self.queues[queue].is_fair().then_some(PLAIN))
     }
 
-    /// Lets a job wait in its place. One with a key waits behind the head of its key until the key
-    /// is refreshed.
-    pub(super) fn stand(&self, queue: usize, place: &Place<'_>) -> Result<()> {
-        let Place { job, rank, at, seq, lane } = *place;
-        let queue = &self.queues[queue];
-        let millis = at.as_millis();
-        let Some(lane) = lane else {
-            let lane = queue.is_fair().then_some(PLAIN);
-            return self
-                .execute(READY_INSERT, params![queue.id, rank, millis, seq, job, lane])
-                .map(drop);
-        };
-        let due = queue.skips().then_some(at <= self.now);
-        let row = params![queue.id, lane, seq, millis, rank, due, job];
-        self.execute(WAITING_INSERT, row).map(drop)
+    /// Lets a job wait in its place. The only pending job of a key is its head at once, if a lease
+    /// of the key may start. Others with a key wait until the key is refreshed.
+    pub(super) fn stand(
+        &mut self,
+        queue: usize,
+        place: &Place<'_>,
+        lane: Option<&mut Lane>,
+    ) -> Result<()> {
+        let Place { job, rank, at, seq, lane: key } = *place;
+        let (id, millis) = (self.queues[queue].id, at.as_millis());
+        let lane = lane.filter(|lane| self.lacks_head(lane));
+        if let Some(key) = key.filter(|_| lane.is_none()) {
+            let due = self.queues[queue].skips().then_some(at <= self.now);
+            let row = params![id, key, seq, millis, rank, due, job];
+            return self.execute(WAITING_INSERT, row).map(drop);
+        }
+        if let Some(lane) = lane {
+            lane.head = Some(seq);
+            self.opened = true;
+        }
+        let row = params![id, rank, millis, seq, job, self.lane_name(queue, key)];
+        self.execute(READY_INSERT, row).map(drop)
     }
 
     /// Takes a job out of its place; `head` is the head of its key.

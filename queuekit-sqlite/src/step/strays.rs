@@ -63,7 +63,7 @@ impl Step<'_> {
             let queue = self.queue_of(&record)?;
             // It may have a lease without a claim.
             self.execute(RUNNING_DELETE, [key])?;
-            self.stand(queue, &Place::of(&record))?;
+            self.stand(queue, &Place::of(&record), None)?;
             mended += 1;
         }
         Ok(mended)
