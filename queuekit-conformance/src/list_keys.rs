@@ -85,6 +85,13 @@ macro_rules! __with_keys {
                 [Admin] r16_10_the_latest_pause_holds
             }
 
+            notes {
+                [Admin] r8_10_a_note_is_kept_beside_other_settings
+                [Admin] r8_10_the_latest_notes_of_a_queue_are_kept
+                [Admin] r8_10_a_note_that_is_refused_changes_nothing
+                [Admin] (SecondHandle) r8_10_no_note_is_lost_to_another
+            }
+
             queue_isolation {
                 r2_5_deleting_an_old_job_frees_no_key_of_another
                 r5_6_a_full_batch_reclaims_in_the_other_queues_too

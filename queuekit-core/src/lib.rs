@@ -61,7 +61,9 @@ pub use client::{
 pub use clock::{Clock, ManualClock, OffsetClock, SystemClock, Timestamp};
 pub use declared::Declared;
 pub use error::{Error, ErrorKind, Result};
-pub use error_group::{ErrorGroup, GroupDelta, GroupId, GroupKey, SIGNATURE_VERSION, Signature};
+pub use error_group::{
+    ErrorGroup, GroupDelta, GroupId, GroupKey, GroupNote, SIGNATURE_VERSION, Signature,
+};
 pub use event::{EventDraft, EventId, Subscription, SubscriptionDraft};
 pub use job::{
     ErrorText, Failure, Job, JobDraft, JobId, LogLine, Metadata, NewJob, Payload, Priority,

@@ -107,6 +107,10 @@ pub const ACT_TARGET_BYTES: usize = 1024;
 pub const ACT_WORD_BYTES: usize = 128;
 /// Error groups kept of a queue (R8.4).
 pub const ERROR_GROUPS: usize = 500;
+/// Notes on error groups kept of a queue (R8.10).
+pub const GROUP_NOTES: usize = 20;
+/// Longest note on an error group, in bytes (R8.10).
+pub const NOTE_BYTES: usize = 500;
 /// Longest signature of an error, in bytes; longer ones are cut (R8.4).
 pub const SIGNATURE_BYTES: usize = 200;
 /// Most items of one call that adds runs to the history (R8.5).

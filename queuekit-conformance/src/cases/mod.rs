@@ -26,6 +26,7 @@ pub mod limits;
 pub mod listing;
 pub mod nack;
 pub mod never_happens;
+pub mod notes;
 pub mod occurrences;
 pub mod operate;
 pub mod order;

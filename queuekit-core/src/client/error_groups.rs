@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use super::jobs::bulk_pages;
+use super::jobs::{admin, bulk_pages};
 use crate::backend::{Backend, JobFilter, PageSize, needed};
 use crate::bulk::{BulkAction, BulkTotals};
 use crate::capability;
 use crate::error::{Error, Result, parsed};
-use crate::error_group::{ErrorGroup, GroupId};
+use crate::error_group::{ErrorGroup, GroupId, GroupNote};
 use crate::limits::PAGE_JOBS;
 use crate::names::QueueName;
+use crate::queue::QueuePatch;
 
 /// The error groups of a store; from [`Client::error_groups`](super::Client::error_groups).
 ///
@@ -133,6 +134,49 @@ impl<'a> ErrorGroups<'a> {
         self.act(id, BulkAction::Delete).await
     }
 
+    /// Writes a note on the group of this id in a queue, in place of an earlier one; an empty text
+    /// removes it. `by` is who wrote it. The group need not be known: the note is shown if it
+    /// occurs.
+    ///
+    /// # Errors
+    /// `Invalid` if the id is not a group's, or if the text is too long or has control characters;
+    /// `Unsupported`; those of [`Admin::configure`](capability::Admin::configure).
+    pub async fn write_note<Q, G>(
+        self,
+        queue: Q,
+        id: G,
+        text: impl Into<String>,
+        by: &str,
+    ) -> Result<()>
+    where
+        Q: TryInto<QueueName, Error: Into<Error>>,
+        G: TryInto<GroupId, Error: Into<Error>>,
+    {
+        let write = async {
+            let (queue, patch) =
+                (parsed(queue)?, QueuePatch::default().note(parsed(id)?, text, by));
+            admin(self.backend)?.configure(&queue, &patch).await.map(drop)
+        };
+        write.await.map_err(|error: Error| error.during("write_note"))
+    }
+
+    /// The note on the group of this id in a queue.
+    ///
+    /// # Errors
+    /// `Invalid` if the id is not a group's; those of [`Backend::find_queues`].
+    pub async fn note<Q, G>(self, queue: Q, id: G) -> Result<Option<GroupNote>>
+    where
+        Q: TryInto<QueueName, Error: Into<Error>>,
+        G: TryInto<GroupId, Error: Into<Error>>,
+    {
+        let read = async {
+            let (queue, id) = (parsed(queue)?, parsed(id)?);
+            let queue = self.backend.find_queues(&[queue]).await?.pop();
+            Ok(queue.and_then(|queue| queue.settings.note(id).cloned()))
+        };
+        read.await.map_err(|error: Error| error.during("note"))
+    }
+
     async fn act<G>(self, id: G, action: BulkAction) -> Result<BulkTotals>
     where
         G: TryInto<GroupId, Error: Into<Error>>,
@@ -210,6 +254,21 @@ mod tests {
         assert_eq!(groups.purge(other).await.unwrap().changed, 1);
         let left = client.jobs().list(&JobFilter::default()).await.unwrap().items;
         assert!(left.len() == 2 && left.iter().all(|job| job.state == State::Pending));
+    }
+
+    #[tokio::test]
+    async fn r8_10_a_note_is_read_as_it_was_written() {
+        let client = died(MemoryStore::new()).await;
+        let groups = client.error_groups();
+        let id = groups.list_of("a", 1).await.unwrap()[0].key.id();
+        groups.write_note("a", id, "known, ticket 123", "ops").await.unwrap();
+        let note = groups.note("a", id).await.unwrap().unwrap();
+        assert_eq!((note.text.as_str(), note.by.as_str()), ("known, ticket 123", "ops"));
+        assert_eq!(groups.note("b", id).await.unwrap(), None, "the same group of another queue");
+        groups.write_note("a", id, "", "ops").await.unwrap();
+        assert_eq!(groups.note("a", id).await.unwrap(), None);
+        let refused = groups.write_note("a", id, "a\nb", "ops").await.unwrap_err();
+        assert_eq!(refused.kind().as_str(), "invalid");
     }
 
     #[tokio::test]

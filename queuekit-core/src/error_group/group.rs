@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Signature;
@@ -111,7 +112,8 @@ impl GroupDelta {
 }
 
 /// The id of an error group: 16 hexadecimal digits, made of kind and signature.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct GroupId([u8; 8]);
 
 impl GroupId {
@@ -160,6 +162,20 @@ impl TryFrom<&str> for GroupId {
 
     fn try_from(text: &str) -> Result<Self> {
         text.parse()
+    }
+}
+
+impl TryFrom<String> for GroupId {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<GroupId> for String {
+    fn from(id: GroupId) -> Self {
+        id.to_string()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The JSON form of a queue: the one that the HTTP API shows and that its clients read.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -24,7 +25,7 @@ impl Serialize for Queue {
             health: &self.health,
             workers: self.workers,
             corrupt: self.corrupt,
-            settings: &self.settings,
+            settings: self.settings.without_notes(),
             as_of: Rfc3339(self.as_of),
         };
         shown.serialize(to)
@@ -49,7 +50,8 @@ struct Shown<'a> {
     workers: u64,
     /// Unreadable records that were found.
     corrupt: u64,
-    settings: &'a QueueSettings,
+    #[cfg_attr(feature = "openapi", schema(value_type = QueueSettings))]
+    settings: Cow<'a, QueueSettings>,
     /// When the store counted.
     as_of: Rfc3339,
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::{KeyOnDead, KeyOnWait, Order, QueueSettings, Retention};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::error_group::{GroupId, NewNote};
 use crate::limits::{COUNT, DEDUP_WINDOW, DELAY, PER_KEY, countable};
 use crate::{duration_ms, json_object};
 
@@ -43,6 +44,8 @@ pub struct QueuePatch {
     retention: Option<Retention>,
     #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     description: Option<String>,
+    #[serde(skip)]
+    note: Option<NewNote>,
 }
 
 /// Largest description, in bytes.
@@ -141,6 +144,14 @@ impl QueuePatch {
         self
     }
 
+    /// Writes a note on an error group, in place of an earlier one: at most 500 bytes without
+    /// control characters. An empty text removes the note. `by` is who wrote it. In JSON, a patch
+    /// has no note.
+    pub fn note(mut self, group: GroupId, text: impl Into<String>, by: &str) -> Self {
+        self.note = Some(NewNote::new(group, text.into(), by));
+        self
+    }
+
     /// Whether the patch would change nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -156,6 +167,7 @@ impl QueuePatch {
             return Err(Error::invalid("per_key", format!("1..={PER_KEY}"), leases));
         }
         self.check_pause()?;
+        self.note.as_ref().map_or(Ok(()), NewNote::check)?;
         let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
         if let Some(text) = &self.description
             && (text.len() > DESCRIPTION_BYTES || text.contains(is_control))
@@ -223,6 +235,9 @@ impl QueueSettings {
         self.dedup_window = patch.dedup_window.unwrap_or(self.dedup_window);
         self.retention = patch.retention.unwrap_or(self.retention);
         self.description = patch.description.clone().unwrap_or(self.description);
+        if let Some(note) = &patch.note {
+            self.notes.write(note, now);
+        }
         self
     }
 }
@@ -303,6 +318,8 @@ mod tests {
             r#"{"retention":[]}"#,
             r#"{"retention":{"done":[],"dead":{}}}"#,
             r#"{"no_setting":1}"#,
+            r#"{"note":{"group":"0f0b3a1c0f0b3a1c","text":"t","by":"b"}}"#,
+            r#"{"notes":[]}"#,
             r#"{"paused":null}"#,
             r#"{"paused":true,"pause_reason":null}"#,
             r#"{"paused":true,"pause_for_ms":null}"#,

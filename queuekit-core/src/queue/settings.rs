@@ -1,5 +1,6 @@
 //! The settings of a queue (contract R12).
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -7,11 +8,13 @@ use serde_json::{Map, Value};
 
 use super::{KeyOnDead, KeyOnWait, Order, Retention};
 use crate::clock::Timestamp;
+use crate::error_group::{GroupId, GroupNote, GroupNotes};
 use crate::{duration_ms, rfc3339};
 
 /// The settings of a queue; in force within 1 s of their change.
 ///
-/// A store keeps them as one JSON [document](Self::to_json), which HTTP shows too.
+/// A store keeps them as one JSON [document](Self::to_json), which HTTP shows too, but for the
+/// notes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "openapi",
@@ -55,6 +58,10 @@ pub struct QueueSettings {
     /// A description of the queue, for people (default empty).
     #[cfg_attr(feature = "openapi", schema(max_length = 1024))]
     pub description: String,
+    /// Notes on error groups of the queue (contract R8.10).
+    #[serde(skip_serializing_if = "GroupNotes::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(ignore))]
+    pub(super) notes: GroupNotes,
     /// Settings that a newer version has stored; they are kept unchanged.
     #[serde(flatten)]
     #[cfg_attr(feature = "openapi", schema(ignore))]
@@ -75,6 +82,7 @@ impl Default for QueueSettings {
             dedup_window: Duration::from_secs(24 * 3600),
             retention: Retention::default(),
             description: String::new(),
+            notes: GroupNotes::default(),
             newer: Map::new(),
         }
     }
@@ -93,6 +101,19 @@ impl QueueSettings {
     /// Whether the queue is paused at this instant (contract R16.10).
     pub fn is_paused(&self, now: Timestamp) -> bool {
         self.paused && self.paused_until.is_none_or(|end| now < end)
+    }
+
+    /// The note on this error group of the queue (contract R8.10).
+    pub fn note(&self, group: GroupId) -> Option<&GroupNote> {
+        self.notes.get(group)
+    }
+
+    /// The settings without notes: not everybody who may see the queue may see every group.
+    pub fn without_notes(&self) -> Cow<'_, Self> {
+        if self.notes.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Self { notes: GroupNotes::default(), ..self.clone() })
     }
 
     /// How many waiting jobs of a partition key, from the first one, are not blocked (contract

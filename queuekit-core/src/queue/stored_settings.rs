@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::patch::check_reason;
 use super::{QueuePatch, QueueSettings, Retention};
 use crate::clock::Timestamp;
+use crate::error_group::GroupNotes;
 use crate::rfc3339::Rfc3339;
 
 impl QueueSettings {
@@ -44,6 +45,7 @@ impl From<Map<String, Value>> for QueueSettings {
         };
         let mut settings = Self::default();
         let (reason, until) = (fields.remove("pause_reason"), fields.remove("paused_until"));
+        settings.notes = fields.remove("notes").map(GroupNotes::from_stored).unwrap_or_default();
         for (name, value) in fields {
             if !known.contains_key(&name) {
                 settings.newer.insert(name, value);
@@ -75,6 +77,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::error_group::GroupId;
     use crate::queue::{KeyOnDead, KeyOnWait, Order};
 
     fn read(document: &str) -> QueueSettings {
@@ -136,6 +139,28 @@ mod tests {
         }
         let stray = r#"{"paused_until":"2999-01-01T00:00:00Z","pause_reason":"r"}"#;
         assert_eq!(read(stray), QueueSettings::default());
+    }
+
+    #[test]
+    fn r8_10_notes_survive_being_stored_and_unreadable_ones_are_left_out() {
+        let id = |number: u64| format!("{number:016x}").parse::<GroupId>().unwrap();
+        let write = |settings: QueueSettings, number| {
+            let note = QueuePatch::default().note(id(number), "\"known\", ticket 123", "ops");
+            settings.patched(&note, NOW)
+        };
+        let noted = (0..25).fold(QueueSettings::default(), write);
+        let stored = noted.to_json();
+        assert_eq!(read(&stored), noted);
+        assert!(noted.note(id(4)).is_none(), "the oldest go");
+        assert_eq!(noted.note(id(5)).map(|note| note.at), Some(NOW));
+        assert_eq!(*noted.without_notes(), QueueSettings::default());
+        let many = stored.replace("[{", "[7,{},{\"group\":\"x\"},{");
+        assert_eq!(read(&many), noted);
+        for damaged in ["{\"notes\":7}", "{\"notes\":[]}"] {
+            assert_eq!(read(damaged), QueueSettings::default(), "{damaged}");
+        }
+        let long = stored.replace("ticket 123", &"x".repeat(501));
+        assert_eq!(read(&long), QueueSettings::default());
     }
 
     #[test]

@@ -1,18 +1,25 @@
 //! Error groups: what fails, and how often (contract R8.4).
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::QueueName;
 use queuekit::error_groups::{ErrorGroup, GroupId};
 use queuekit::jobs::PageSize;
+use queuekit::queues::{Queue, QueuePatch, QueueSettings};
 use queuekit::store::limits::{ERROR_GROUPS, PAGE_JOBS};
 
 use super::app::App;
+use super::audit::{audited, json};
 use super::params::{Named, Params};
+use super::queues::admit;
 use crate::web::memory_budget::RequestBudget;
-use crate::web::{Caller, Problem, Scope, response_budget};
+use crate::web::{AdminScope, Caller, Json, Problem, Scope, response_budget};
 use crate::wire::{
-    ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery, MERGED_QUEUES,
+    ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery, MERGED_QUEUES, NewNoteBody,
+    NoteQuery,
 };
 
 /// All groups of this many queues fit into one answer of the store.
@@ -61,6 +68,41 @@ pub(super) async fn get_error(
     groups.answer().await
 }
 
+/// Writes a note on an error group of a queue, in place of an earlier one.
+#[utoipa::path(
+    put, path = "/v1/errors/{id}/note", tag = "errors", security(("key" = [])),
+    params(("id" = String, Path, pattern = "^[0-9a-f]{16}$"), NoteQuery),
+    request_body(content = NewNoteBody, content_type = "application/json"),
+    responses(
+        (status = 204, description = "The note is written, or removed."),
+        (status = 404, description = "The queue does not have this group, or not any more."),
+    )
+)]
+pub(super) async fn put_note(
+    State(app): State<App>,
+    caller: Caller,
+    Named(id): Named<GroupId>,
+    Params(NoteQuery { queue }): Params<NoteQuery>,
+    Json(note, ..): Json<AdminScope, NewNoteBody>,
+) -> Result<StatusCode, Problem> {
+    let name = QueueName::new(queue)?;
+    // A queue keeps few notes: a key for one kind could push out those on other kinds.
+    admit(&caller, &name)?;
+    let patch = QueuePatch::default().note(id, note.text.as_str(), caller.who());
+    patch.check()?;
+    let wanted = Wanted { queue: Some(name.to_string()), id: Some(id), limit: PageSize::MAX };
+    if wanted.groups(&app, &caller).await?.groups.is_empty() {
+        return Err(Problem::not_found("error group"));
+    }
+    let target = format!("error group {id} of queue {name} {}", json(&note));
+    let here = app.clone();
+    let writing = async move {
+        here.admin()?.configure(&name, &patch).await?;
+        Ok(StatusCode::NO_CONTENT)
+    };
+    audited(&app, &caller, "note", target, writing).await
+}
+
 /// Which groups.
 struct Wanted {
     queue: Option<String>,
@@ -68,22 +110,24 @@ struct Wanted {
     limit: PageSize,
 }
 
-/// Groups, and the memory for them.
+/// Groups, the settings of their queues, which have the notes, and the memory for the groups.
 struct Groups {
     groups: Vec<ErrorGroup>,
+    settings: BTreeMap<QueueName, QueueSettings>,
     budget: RequestBudget,
 }
 
 impl Wanted {
     /// Those of the groups that the caller may see.
     async fn groups(self, app: &App, caller: &Caller) -> Result<Groups, Problem> {
-        let queues = match self.queue.map(QueueName::new).transpose()? {
+        let settings = match self.queue.map(QueueName::new).transpose()? {
             Some(queue) => {
                 caller.need_queue(queue.as_str())?;
-                vec![queue]
+                settings_of(app.store().find_queues(&[queue]).await?.iter())
             }
             None => all_queues(app, caller).await?,
         };
+        let queues = settings.keys().cloned().collect();
         let budget = app.budget(caller).await?;
         let is_wanted = |group: &ErrorGroup| {
             self.id.is_none_or(|id| group.key.id() == id)
@@ -93,7 +137,7 @@ impl Wanted {
         let picks = self.id.is_some() || caller.is_bound_to_kinds();
         let most = if picks { PageSize::MAX } else { self.limit };
         let groups = latest(app, caller, queues, most, self.limit.get(), is_wanted).await?;
-        Ok(Groups { groups, budget })
+        Ok(Groups { groups, settings, budget })
     }
 }
 
@@ -130,26 +174,33 @@ async fn latest(
 
 impl Groups {
     async fn answer(self) -> Result<Response, Problem> {
-        let groups = self.groups.iter().map(ErrorGroupBody::of).collect();
+        let body = |group| ErrorGroupBody::of(group, self.settings.get(&group.queue));
+        let groups = self.groups.iter().map(body).collect();
         let body = ErrorGroupsBody { groups };
         response_budget::answer(self.budget, &body).await
     }
 }
 
-/// The queues that the caller may see.
+/// The queues that the caller may see, with their settings; those may be some moments old.
 ///
 /// # Errors
 /// 422 if they are too many for one answer.
-async fn all_queues(app: &App, caller: &Caller) -> Result<Vec<QueueName>, Problem> {
+async fn all_queues(
+    app: &App,
+    caller: &Caller,
+) -> Result<BTreeMap<QueueName, QueueSettings>, Problem> {
     let figures = app.figures().await?;
-    let seen = figures.queues.iter().filter(|queue| caller.sees_queue(queue.name.as_str()));
-    let queues: Vec<QueueName> = seen.map(|queue| queue.name.clone()).collect();
-    if queues.len() > MERGED_QUEUES {
-        let detail =
-            format!("there are {} queues, more than {MERGED_QUEUES}: name one", queues.len());
+    let seen = || figures.queues.iter().filter(|queue| caller.sees_queue(queue.name.as_str()));
+    let queues = seen().count();
+    if queues > MERGED_QUEUES {
+        let detail = format!("there are {queues} queues, more than {MERGED_QUEUES}: name one");
         return Err(Problem::invalid("queue", detail));
     }
-    Ok(queues)
+    Ok(settings_of(seen()))
+}
+
+fn settings_of<'a>(queues: impl Iterator<Item = &'a Queue>) -> BTreeMap<QueueName, QueueSettings> {
+    queues.map(|queue| (queue.name.clone(), queue.settings.clone())).collect()
 }
 
 #[cfg(test)]

@@ -160,6 +160,7 @@ fn described() -> Routes {
         .routes(routes!(jobs::bulk::bulk_jobs))
         .routes(routes!(errors::list_errors))
         .routes(routes!(errors::get_error))
+        .routes(routes!(errors::put_note))
         .routes(routes!(history::history))
         .routes(routes!(queues::list_queues))
         .routes(routes!(queues::get_queue, queues::configure, queues::remove_queue))

@@ -224,11 +224,12 @@ async fn change(
     let configuring =
         async move { here.admin()?.configure(&name, &patch).await.map_err(Problem::from) };
     let audited = audited(app, caller, "configure", target, configuring);
-    Ok(Answer(with_quota(new_queue, audited).await?))
+    let settings = with_quota(new_queue, audited).await?;
+    Ok(Answer(settings.without_notes().into_owned()))
 }
 
 /// Settings affect jobs of every kind, so a key for some kinds cannot change them.
-fn admit(caller: &Caller, name: &QueueName) -> Result<(), Problem> {
+pub(super) fn admit(caller: &Caller, name: &QueueName) -> Result<(), Problem> {
     caller.need(Scope::Admin)?;
     if caller.is_bound_to_kinds() {
         let detail = "the key is restricted to kinds, and queue settings affect jobs of all kinds";

@@ -20,16 +20,20 @@ use super::job;
 use super::output::{Output, remark};
 use super::table::{Cell, Table};
 use crate::grammar::Span;
-use crate::wire::{ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery, FilterBody};
+use crate::wire::{
+    ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery, FilterBody, NewNoteBody,
+    NoteBody,
+};
 
 /// Letters of a signature in the list.
 const LETTERS: usize = 60;
 
-/// Show groups of similar errors, and retry or purge the dead jobs of a group
+/// Show groups of similar errors, annotate them, and retry or purge the dead jobs of a group
 #[derive(Subcommand, Debug)]
 pub(crate) enum Errors {
     List(List),
     Show(Show),
+    Note(Note),
     Retry(Retry),
     Purge(Purge),
 }
@@ -51,6 +55,28 @@ pub(crate) struct Show {
     #[command(flatten)]
     group: Group,
 }
+
+/// Write a note on a group of a queue, for everybody who sees it, in place of an earlier one
+#[derive(Args, Debug)]
+#[command(after_help = NOTE_HELP)]
+pub(crate) struct Note {
+    /// ID of the group, as `errors list` shows it
+    #[arg(value_name = "ID", value_parser = group_id)]
+    id: GroupId,
+    /// The note: at most 500 bytes
+    #[arg(value_name = "TEXT", required_unless_present = "remove", conflicts_with = "remove")]
+    text: Option<String>,
+    /// Queue of the group
+    #[arg(long, value_name = "NAME")]
+    queue: QueueName,
+    /// Remove the note
+    #[arg(long)]
+    remove: bool,
+}
+
+const NOTE_HELP: &str = "\
+A queue keeps its 20 latest notes:
+  queuekit errors note 3f1c9a2b77d0e415 --queue emails \"known, ticket 123\"";
 
 /// Retry the dead jobs of a group; each gets all its attempts again
 #[derive(Args, Debug)]
@@ -99,6 +125,7 @@ impl Errors {
         let run = async |api: &Api| match self {
             Self::List(list) => list.run(api, output).await,
             Self::Show(show) => show.run(api, output).await,
+            Self::Note(note) => note.run(api, output).await,
             Self::Retry(retry) => retry.run(api, output).await,
             Self::Purge(purge) => {
                 let filter = purge.group.dead();
@@ -146,6 +173,17 @@ impl Show {
         let dead = dead.map(|dead| format!("dead now: {}", jobs(dead)));
         told.extend(dead);
         output.line(told.join("\n\n"))
+    }
+}
+
+impl Note {
+    async fn run(self, api: &Api, output: Output) -> Result<()> {
+        let Self { id, text, queue, remove } = self;
+        let note = NewNoteBody { text: text.unwrap_or_default() };
+        let path = format!("/v1/errors/{id}/note?queue={queue}");
+        api.call(Method::PUT, &path, &json!(note)).await?;
+        let told = if remove { "the note is removed" } else { "the note is written" };
+        output.answer(&json!({ "id": id, "queue": queue, "note": note.text }), told)
     }
 }
 
@@ -219,6 +257,10 @@ async fn told_of(api: &Api, group: &ErrorGroupBody) -> Result<String> {
     ];
     let lines = rows.iter().map(|(name, value)| format!("{name:9}  {value}"));
     let mut told = lines.collect::<Vec<_>>().join("\n");
+    if let Some(NoteBody { text, by, at }) = &group.note {
+        let by = on_a_line(by);
+        told += &format!("\nnote       {}\n           {by}, {}", on_a_line(text), ago(*at));
+    }
     let last = sample.as_ref().and_then(|job| job.errors.last().map(|failure| &failure.error));
     if let Some(error) = last.or(sample.as_ref().and_then(|job| job.reason.as_ref())) {
         told += &format!("\n\n  {}", printable(error.as_str()).replace('\n', "\n  "));
@@ -238,7 +280,12 @@ fn table(groups: &[Box<RawValue>]) -> Result<Table> {
             Cell::from(group.failures),
             Cell::from(group.deaths),
             Cell::from(ago(group.last)),
-            Cell::from(brief(&group.signature, LETTERS)),
+            Cell::from(match &group.note {
+                Some(note) => {
+                    format!("{} [{}]", brief(&group.signature, LETTERS), brief(&note.text, LETTERS))
+                }
+                None => brief(&group.signature, LETTERS),
+            }),
         ]);
     }
     Ok(table)

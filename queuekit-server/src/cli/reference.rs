@@ -29,7 +29,8 @@ Commands that make several calls, or none, print the JSON below. New versions ma
   `{"id", "outcome"}`; failures are on stderr
 - the same with a filter, `dlq retry`, `dlq purge`, `queue purge`, `errors retry` and `errors
   purge`: `{"dry_run", "matched", "changed", "skipped"}`
-- `errors show`: `{"groups", "dead"}`; `errors retry --one`: `{"id", "outcome"}`
+- `errors show`: `{"groups", "dead"}`; `errors retry --one`: `{"id", "outcome"}`; `errors note`:
+  `{"id", "queue", "note"}`
 - `job watch`: a line for each change, as `job show` answers it
 - `stats`, with `--watch` a line for each change: `{"jobs": {STATUS: N, ..}, "queues", "paused",
   "workers", "slots", "running"}`; with `--history` a line for each answer of

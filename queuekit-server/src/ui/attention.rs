@@ -156,12 +156,14 @@ pub(crate) fn is_new(first: Timestamp, store_now: Timestamp) -> bool {
 
 /// A new group of errors.
 pub(crate) fn of_group(group: &ErrorGroupBody) -> Found {
-    let ErrorGroupBody { id, queue, kind, signature, failures, deaths, first, .. } = group;
+    let ErrorGroupBody { id, queue, kind, signature, failures, deaths, first, note, .. } = group;
     let (failures, dead) = (Count::exact(*failures), Count::exact(*deaths));
     let urgency = if *deaths > 0 { Urgency::Error } else { Urgency::Warning };
     let place = Place::ErrorGroup { id: id.clone(), queue: queue.clone() };
+    let note = note.as_ref().map(|note| format!("; note of {}: {}", note.by, note.text));
+    let note = note.unwrap_or_default();
     Found::new(urgency, format!("New error in {queue}: {signature}"), place)
-        .detail(format!("{kind}: {}, {dead} dead", failures.of("failure")))
+        .detail(format!("{kind}: {}, {dead} dead{note}", failures.of("failure")))
         .since(first.0)
 }
 

@@ -12,7 +12,7 @@ struct Asked {
 }
 
 /// What was done, by its word in addresses.
-const DONE: [(&str, &str); 15] = [
+const DONE: [(&str, &str); 17] = [
     ("selected", "Done, for all of them that allowed it."),
     ("pause", "The queue is paused: nothing is reserved in it until the pause ends."),
     ("resume", "The queue is resumed."),
@@ -27,6 +27,8 @@ const DONE: [(&str, &str); 15] = [
     ("remove", "The worker is removed from the list."),
     ("schedule", "The schedule is changed."),
     ("run", "A job of the schedule is enqueued."),
+    ("note", "The note is saved."),
+    ("no-note", "The group has no note."),
     ("consumer", "The consumer is changed."),
 ];
 

@@ -2,10 +2,11 @@
 
 use queuekit::JobId;
 use queuekit::error_groups::ErrorGroup;
+use queuekit::queues::QueueSettings;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::Time;
+use super::{NoteBody, Time};
 
 /// The most queues whose groups are merged into one list.
 pub(crate) const MERGED_QUEUES: usize = 100;
@@ -62,12 +63,18 @@ pub(crate) struct ErrorGroupBody {
     pub(crate) last: Time,
     /// The job that it was last added to for; it may be gone.
     pub(crate) sample: JobId,
+    /// What an operator wrote about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) note: Option<NoteBody>,
 }
 
 impl ErrorGroupBody {
-    pub(crate) fn of(group: &ErrorGroup) -> Self {
+    /// A group, with the note on it in the settings of its queue.
+    pub(crate) fn of(group: &ErrorGroup, settings: Option<&QueueSettings>) -> Self {
+        let id = group.key.id();
         Self {
-            id: group.key.id().to_string(),
+            id: id.to_string(),
             queue: group.queue.to_string(),
             kind: group.key.kind.to_string(),
             signature: group.key.signature.to_string(),
@@ -76,6 +83,7 @@ impl ErrorGroupBody {
             first: Time(group.first),
             last: Time(group.last),
             sample: group.sample,
+            note: settings.and_then(|settings| settings.note(id)).map(NoteBody::of),
         }
     }
 }

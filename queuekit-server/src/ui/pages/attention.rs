@@ -2,6 +2,7 @@
 
 use queuekit::Timestamp;
 
+use super::errors::body;
 use super::queue_rows::store_time;
 use super::text::{jobs_url, query};
 use crate::ui::attention::{self, Found, Place, Urgency};
@@ -9,7 +10,6 @@ use crate::ui::live::{DueSchedule, Snapshot};
 use crate::ui::view::{Concern, When};
 use crate::ui::viewer::Viewer;
 use crate::web::auth::Caller;
-use crate::wire::ErrorGroupBody;
 
 /// It on a page, with a link to where to look.
 pub(super) fn concern(found: Found, base: &str, now: Timestamp) -> Concern {
@@ -51,8 +51,7 @@ pub(super) fn of_extras(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
             && caller.sees_kind(group.key.kind.as_str())
             && attention::is_new(group.first, store_now)
     });
-    let mut found: Vec<Found> =
-        new.map(|group| attention::of_group(&ErrorGroupBody::of(group))).collect();
+    let mut found: Vec<Found> = new.map(|group| attention::of_group(&body(group, now))).collect();
     found.extend(of_schedules(caller, now));
     let consumers = extras.consumers.iter().flat_map(|all| all.iter());
     for consumer in consumers.filter(|consumer| !consumer.is_enabled()) {

@@ -20,7 +20,7 @@ use crate::ui::redirect::redirect;
 use crate::ui::view::{Action, Count, ErrorGroup, JobRow, Page, Pager, Tone};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
-use crate::wire::{ErrorGroupsBody, JobsBody};
+use crate::wire::{ErrorGroupsBody, JobsBody, NewNoteBody};
 
 /// Dead jobs of a page.
 const ROWS: usize = 50;
@@ -62,6 +62,8 @@ pub(super) async fn show(
         error,
         actions: actions(&viewer, &id, &asked.queue, none),
         links: links(&viewer, &filter),
+        note_url: may_note(&viewer).then(|| format!("{}/ui/errors/{id}/note", viewer.base())),
+        csrf: viewer.csrf(),
         jobs: dead.jobs.iter().map(|job| JobRow::of(job, at)).collect(),
         pager: Pager {
             shown: format!("{}{}", count.jobs(), if is_all { "" } else { ", and more" }),
@@ -76,6 +78,11 @@ pub(super) async fn show(
         row: row(group, viewer.base(), at),
     };
     viewer.show(&page).await
+}
+
+/// A note is a setting of the queue.
+fn may_note(viewer: &Viewer) -> bool {
+    why_not_admin(viewer).is_none() && !viewer.caller().is_bound_to_kinds()
 }
 
 fn words(queue: &str, kind: &str, id: &GroupId) -> String {
@@ -135,4 +142,18 @@ pub(super) async fn retry_one(
     };
     viewer.act(Method::POST, &format!("/v1/jobs/{}/retry", job.id)).await?;
     Ok(redirect(&format!("{}/ui/jobs/{}?did=retry", viewer.base(), job.id)))
+}
+
+/// Writes the note.
+pub(super) async fn note(
+    viewer: Viewer,
+    Path(id): Path<String>,
+    form: Form,
+) -> Result<Response, Failure> {
+    let id: GroupId = id.parse().map_err(|_| Failure::not_found("this error group"))?;
+    let queue = query(form.get("queue"));
+    let note = NewNoteBody { text: form.get("text").trim().to_owned() };
+    viewer.call(Method::PUT, &format!("/v1/errors/{id}/note?queue={queue}"), &note).await?;
+    let did = if note.text.is_empty() { "no-note" } else { "note" };
+    Ok(redirect(&format!("{}/ui/errors/{id}?queue={queue}&did={did}", viewer.base())))
 }

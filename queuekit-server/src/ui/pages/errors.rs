@@ -15,10 +15,10 @@ use super::queue_rows::{queues_of, store_time};
 use super::text::query;
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
-use crate::ui::view::{Count, ErrorTable, Errors, GroupRow, Newer, Page, Pager, When};
+use crate::ui::view::{Count, ErrorTable, Errors, GroupRow, Newer, Note, Page, Pager, When};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
-use crate::wire::{ErrorGroupBody, ErrorGroupsBody, MERGED_QUEUES};
+use crate::wire::{ErrorGroupBody, ErrorGroupsBody, MERGED_QUEUES, NoteBody};
 
 /// Groups of a page.
 const ROWS: usize = 100;
@@ -111,8 +111,15 @@ pub(in crate::ui) fn rows(
     }
     // A time at which nothing changes between two minutes, so that nothing is sent.
     let at = Resolution::Minute.start_of(store_time(viewer, now));
-    let row = |group| row(ErrorGroupBody::of(group), viewer.base(), at);
+    let row = |group| row(body(group, now), viewer.base(), at);
     Some(seen.into_iter().map(row).collect())
+}
+
+/// A group with the note on it, as far as the figures tell.
+pub(super) fn body(group: &ErrorGroup, now: &Snapshot) -> ErrorGroupBody {
+    let mut queues = now.figures.iter().flat_map(|figures| &figures.queues);
+    let queue = queues.find(|queue| queue.name == group.queue);
+    ErrorGroupBody::of(group, queue.map(|queue| &queue.settings))
 }
 
 pub(in crate::ui) fn table(query: &str, rows: Vec<GroupRow>) -> ErrorTable {
@@ -164,5 +171,10 @@ pub(super) fn row(group: ErrorGroupBody, base: &str, now: Timestamp) -> GroupRow
         is_new: first.age_ms < NEW_MS,
         first,
         last: When::of(group.last.0, now),
+        note: group.note.map(|NoteBody { text, by, at }| Note {
+            text,
+            by,
+            at: When::of(at.0, now),
+        }),
     }
 }

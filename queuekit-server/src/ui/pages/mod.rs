@@ -66,6 +66,7 @@ pub(super) fn router() -> Router<Ui> {
         .route("/errors", get(errors::show))
         .route("/errors/{id}", get(error_group::show))
         .route("/errors/{id}/retry-one", post(error_group::retry_one))
+        .route("/errors/{id}/note", post(error_group::note))
         .route("/schedules", get(schedules::list))
         .route("/schedules/{name}", get(schedules::show))
         .route("/schedules/{name}/{action}", post(schedules::act))

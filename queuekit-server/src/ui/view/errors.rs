@@ -43,6 +43,15 @@ pub(crate) struct GroupRow {
     pub(crate) last: When,
     /// Whether it began within the last hour.
     pub(crate) is_new: bool,
+    pub(crate) note: Option<Note>,
+}
+
+/// What an operator wrote about a group.
+#[derive(Clone, Debug)]
+pub(crate) struct Note {
+    pub(crate) text: String,
+    pub(crate) by: String,
+    pub(crate) at: When,
 }
 
 /// The page `/ui/errors/ID`.
@@ -61,6 +70,9 @@ pub(crate) struct ErrorGroup {
     pub(crate) actions: Vec<Action>,
     /// Links to pages that ask first, with the prefix: label, address, whether it is destructive.
     pub(crate) links: Vec<(String, String, bool)>,
+    /// Where a note is sent to, with the prefix; none if the viewer may not write one.
+    pub(crate) note_url: Option<String>,
+    pub(crate) csrf: String,
     /// Its dead jobs, the latest first.
     pub(crate) jobs: Vec<JobRow>,
     pub(crate) pager: Pager,
@@ -68,6 +80,11 @@ pub(crate) struct ErrorGroup {
 }
 
 impl ErrorGroup {
+    /// What the field of the note holds.
+    pub(crate) fn noted(&self) -> &str {
+        self.row.note.as_ref().map_or("", |note| &note.text)
+    }
+
     pub(crate) fn short_sample(&self) -> String {
         super::short_id(&self.sample)
     }

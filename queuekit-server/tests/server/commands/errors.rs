@@ -10,6 +10,7 @@ in_every_place! {
     errors_that_look_alike_are_one_line,
     one_is_retried_as_a_test_and_the_rest_over_a_time,
     the_dead_of_a_group_are_purged,
+    r8_10_notes_are_written_shown_and_removed,
     what_is_no_group_is_refused,
 }
 
@@ -77,6 +78,27 @@ fn the_dead_of_a_group_are_purged(place: &Place) {
     assert_eq!(place.lines("job list").len(), 1);
     let shown = place.run(&format!("errors show {} --queue mails", group())).ok();
     assert!(shown.contains("which is gone") && shown.contains("dead now: 0 jobs"), "{shown}");
+}
+
+fn r8_10_notes_are_written_shown_and_removed(place: &Place) {
+    dead_mails(place);
+    let note = |rest: &[&str]| {
+        let (id, begin) = (group(), ["errors", "note"]);
+        place.args(&[&begin[..], &[&*id, "--queue", "mails"], rest].concat())
+    };
+    assert_eq!(note(&["known, \"ticket\" 123"]).ok(), "the note is written\n");
+    let shown = place.run(&format!("errors show {} --queue mails", group())).ok();
+    assert!(shown.contains("note       known, \"ticket\" 123\n"), "{shown}");
+    let listed = place.lines("errors list --queue mails");
+    assert_eq!(listed[1]["note"]["text"], "known, \"ticket\" 123");
+    assert!(listed[0].get("note").is_none(), "{listed:?}");
+    let told = place.run("errors list --queue mails").ok();
+    assert!(told.contains("after <n> s [known, \"ticket\" 123]"), "{told}");
+    assert_eq!(note(&["--remove"]).ok(), "the note is removed\n");
+    assert!(place.lines("errors list --queue mails")[1].get("note").is_none());
+    note(&[]).failed(2, &["TEXT"]);
+    note(&[&"x".repeat(501)]).failed(2, &["at most 500 bytes"]);
+    place.args(&["errors", "note", &group(), "t", "--queue", "none"]).failed(3, &["error group"]);
 }
 
 fn what_is_no_group_is_refused(place: &Place) {

@@ -11,6 +11,7 @@ mod forms;
 mod jobs;
 mod live;
 mod login;
+mod notes;
 mod outage;
 mod pages;
 mod pauses;

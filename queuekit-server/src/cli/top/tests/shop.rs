@@ -136,6 +136,7 @@ pub(super) fn groups(texts: &Texts) -> Vec<ErrorGroupBody> {
             first: seconds_ago(first).into(),
             last: seconds_ago(last).into(),
             sample: self::id(3),
+            note: None,
         };
     vec![
         group("3f1c9a2b77d0e415", "emails", "shop.mail", texts.error, 7, 900, 60),
