@@ -140,7 +140,11 @@ pub async fn r16_10_the_latest_pause_holds(world: &dyn World) {
     assert_eq!(other.paused_until, Some(until), "another setting changes");
     assert_eq!(world.queue(&name).await.settings, other);
     let why = async || world.admin().why(id).await.expect("why").expect("the job is stored");
-    assert_eq!(why().await, Why::Paused { queue: name.clone() });
+    let Why::Paused { queue, reason: shown, ends_in } = why().await else {
+        panic!("the queue is paused")
+    };
+    assert_eq!((queue, shown.as_deref()), (name.clone(), Some(reason)));
+    world.assert_left(ends_in, HOUR);
 
     let again = world.configure(&name, pause()).await;
     assert_eq!((told(again.clone()), again.paused_until), ((true, None), None));

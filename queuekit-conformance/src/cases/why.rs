@@ -49,7 +49,8 @@ pub async fn r6_9_why_a_waiting_job_waits(world: &dyn World) {
     beat(world, "work").await;
     assert!(matches!(why(world, head).await, Why::Ready { .. }));
     world.admin().pause(&default_queue()).await.expect("pause");
-    assert_eq!(why(world, head).await, Why::Paused { queue: default_queue() });
+    let paused = Why::Paused { queue: default_queue(), reason: None, ends_in: None };
+    assert_eq!(why(world, head).await, paused);
 }
 
 /// R6.9: for a released job that is not due, `why` says that no live worker serves its kind.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::job::{Job, JobId, State, Status};
 use crate::names::{Kind, PartitionKey, QueueName, WorkerId};
+use crate::queue::QueueSettings;
 use crate::span::span;
 
 /// Why a job is not running at this moment (contract R6.9), in a sentence with `to_string()`.
@@ -13,8 +14,8 @@ use crate::span::span;
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are what the sentence names")]
 pub enum Why {
-    /// Its queue is paused.
-    Paused { queue: QueueName },
+    /// Its queue is paused, for this reason and for so long, if the pause has a reason and an end.
+    Paused { queue: QueueName, reason: Option<String>, ends_in: Option<Duration> },
     /// Its partition key lets no lease of it start now.
     Blocked { key: PartitionKey, behind: Option<JobId> },
     /// It is scheduled for later.
@@ -44,8 +45,8 @@ pub struct WhyFacts<'a> {
     pub now: Timestamp,
     /// How long ago its lease expired; zero if it has none or it holds.
     pub overdue: Duration,
-    /// Whether its queue is paused.
-    pub paused: bool,
+    /// The settings of its queue.
+    pub settings: &'a QueueSettings,
     /// Whether a live worker [serves](crate::capability::Beat::serves) its queue and kind.
     pub has_live_worker: bool,
 }
@@ -55,7 +56,7 @@ impl Why {
     /// left for it to add: `behind` of [`Blocked`](Self::Blocked), and `jobs_before` of
     /// [`Ready`](Self::Ready).
     pub fn of(facts: WhyFacts<'_>) -> Self {
-        let WhyFacts { job, now, overdue, paused, has_live_worker } = facts;
+        let WhyFacts { job, now, overdue, settings, has_live_worker } = facts;
         let queue = job.queue.clone();
         let in_ = job.scheduled_at.since(now);
         // Workers that have no handler for the kind release it over and over: then its time says
@@ -65,7 +66,11 @@ impl Why {
             (Status::Running, Some(worker), _) => {
                 Self::Running { worker, lease_expires_in: job.lease_expires_in.unwrap_or_default() }
             }
-            (Status::Expired | Status::Ready, ..) if paused => Self::Paused { queue },
+            (Status::Expired | Status::Ready, ..) if settings.is_paused(now) => Self::Paused {
+                queue,
+                reason: settings.pause_reason.clone(),
+                ends_in: settings.paused_until.map(|end| end.since(now)),
+            },
             (Status::Expired, Some(worker), _) => Self::Expired { worker, ago: overdue },
             (Status::Scheduled | Status::Failed, ..) if refused => {
                 Self::NoLiveWorker { queue, kind: job.kind.clone() }
@@ -91,7 +96,13 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Paused { queue } => write!(f, "queue {queue} is paused"),
+            Self::Paused { queue, reason, ends_in } => {
+                write!(f, "queue {queue} is paused")?;
+                if let Some(time) = ends_in {
+                    write!(f, " for another {}", span(*time))?;
+                }
+                reason.as_ref().map_or(Ok(()), |reason| write!(f, ": {reason}"))
+            }
             Self::Blocked { key, behind: Some(id) } => {
                 write!(f, "blocked behind job {id} of partition key {key}")
             }
@@ -132,6 +143,14 @@ mod tests {
     fn a_sentence_has_its_durations_in_units_that_people_use() {
         let long = Duration::from_millis(3_490_800);
         let worker = WorkerId::new("w").unwrap();
+        let paused = |reason: Option<&str>, ends_in| {
+            let (queue, reason) = (QueueName::default(), reason.map(str::to_owned));
+            Why::Paused { queue, reason, ends_in }.to_string()
+        };
+        assert_eq!(paused(None, None), "queue default is paused");
+        assert_eq!(paused(Some("no SMTP"), None), "queue default is paused: no SMTP");
+        let told = "queue default is paused for another 58m 10s: no SMTP";
+        assert_eq!(paused(Some("no SMTP"), Some(long)), told);
         for (why, told) in [
             (Why::Scheduled { in_: long }, "due in 58m 10s"),
             (Why::WaitingForRetry { in_: long, attempts: 1, max_attempts: 3 }, "retry in 58m 10s"),

@@ -15,7 +15,7 @@ impl Tables {
             job: &record.view(status, self.now),
             now: self.now,
             overdue: self.now.since(record.lease_expires_at),
-            paused: queue.is_paused(self.now),
+            settings: &queue.settings,
             has_live_worker: self.has_live_worker(record),
         });
         match &mut why {

@@ -36,7 +36,7 @@ pub(crate) async fn why(session: &Session<'_>, id: JobId) -> Outcome<Option<Why>
         job: &job,
         now,
         overdue: record.lease_expires_at.map(|at| now.since(at)).unwrap_or_default(),
-        paused: row.settings.paused,
+        settings: &row.settings,
         has_live_worker,
     });
     match &mut why {

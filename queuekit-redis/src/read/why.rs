@@ -20,10 +20,10 @@ impl RedisStore {
         let Some(Shown { now, job, overdue }) = shown else {
             return Ok(None);
         };
-        let paused = self.settings_of(&job.queue).await?.paused;
+        let settings = &self.settings_of(&job.queue).await?;
         let serves = |beat: &Beat| beat.serves(&job.queue, &job.kind);
         let has_live_worker = any_worker(self, serves).await?;
-        let mut why = Why::of(WhyFacts { job: &job, now, overdue, paused, has_live_worker });
+        let mut why = Why::of(WhyFacts { job: &job, now, overdue, settings, has_live_worker });
         match &mut why {
             Why::Blocked { behind, .. } => {
                 *behind = self.standing(&job).await?.0.filter(|behind| *behind != job.id);

@@ -26,7 +26,7 @@ impl Step<'_> {
             job: &job,
             now: self.now,
             overdue,
-            paused: self.queue_at(at).settings.is_paused(self.now),
+            settings: &self.queue_at(at).settings,
             has_live_worker: served,
         });
         match &mut why {

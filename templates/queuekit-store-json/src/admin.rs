@@ -121,7 +121,7 @@ impl Data {
             job: &record.view(self.status(record), self.now),
             now: self.now,
             overdue: self.now.since(record.lease_expires_at),
-            paused: settings.is_paused(self.now),
+            settings,
             has_live_worker: self.live_workers().any(|one| one.serves(&record.queue, &record.kind)),
         });
         match &mut why {

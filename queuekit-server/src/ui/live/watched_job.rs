@@ -1,6 +1,7 @@
 //! A job whose page is open, as it was last read.
 
 use queuekit::jobs::{Why, WhyFacts};
+use queuekit::queues::QueueSettings;
 use queuekit::store::Bytes;
 use queuekit::{Job, JobId, Status, Timestamp};
 
@@ -83,12 +84,13 @@ fn of_waiting(why: &Why) -> bool {
 /// Why a job of another status has it.
 fn why(job: &Job, figures: &Figures, at: Timestamp) -> Why {
     let queue = figures.queues.iter().find(|queue| queue.name == job.queue);
+    let unknown = QueueSettings::default();
     let serves = |beat: &queuekit::workers::Beat| beat.serves(&job.queue, &job.kind);
     Why::of(WhyFacts {
         job,
         now: queue.map_or(at, |queue| queue.as_of),
         overdue: std::time::Duration::ZERO,
-        paused: queue.is_some_and(|queue| queue.settings.paused),
+        settings: queue.map_or(&unknown, |queue| &queue.settings),
         has_live_worker: figures.workers.iter().any(|worker| serves(&worker.beat)),
     })
 }

@@ -62,7 +62,12 @@ fn r16_10_a_pause_takes_a_reason_and_an_end(server: &mut Server) {
     let end = until(&timed).expect("an end");
     let queue = server.get("/v1/queues/a").send().expect(200).value();
     assert_eq!((&queue["paused"], &queue["settings"]["paused_until"]), (&json!(true), &end));
-    server.ask("POST", "/v1/jobs").json(&json!({"kind": "t", "queue": "a"})).expect(201);
+    let job = json!({"kind": "t", "queue": "a"});
+    let job = server.ask("POST", "/v1/jobs").json(&job).expect(201).value();
+    let why = format!("/v1/jobs/{}/why", job["id"].as_str().unwrap());
+    let why = server.get(&why).send().expect(200).value();
+    let sentence = why["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("queue a is paused for another ") && sentence.ends_with(": r"));
     let work = json!({"queues": ["a"], "worker": "w"});
     let reserved = server.ask("POST", "/v1/reserve").json(&work).expect(200).value();
     assert_eq!(reserved["leases"], json!([]));
