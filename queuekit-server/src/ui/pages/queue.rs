@@ -33,12 +33,14 @@ const PAUSES: &[(&str, &str)] = &[
     ("1h", "after 1 hour"),
     ("4h", "after 4 hours"),
 ];
-/// How many ready jobs are looked at for the kinds and keys that wait.
-const SAMPLE: usize = 200;
+/// How many jobs of a status are looked at for the kinds and keys that wait.
+const SAMPLE: usize = 500;
 /// How many entries of the audit log are looked through.
 const ENTRIES: usize = 200;
-/// The most rows of a tally.
-const TALLY: usize = 20;
+/// The most kinds that are shown.
+const KINDS: usize = 20;
+/// The most partition keys that are shown.
+const KEYS: usize = 50;
 
 pub(in crate::ui) async fn show(
     viewer: Viewer,
@@ -109,7 +111,8 @@ async fn some_jobs(viewer: &Viewer, name: &QueueName, status: &str) -> Result<Ve
     }
 }
 
-/// The kinds and partition keys of the first ready jobs; keys that a dead job holds come first.
+/// The kinds and partition keys of the first jobs that wait; keys that a dead job holds come first.
+/// Blocked jobs have a sample of their own: many ready ones would hide the keys that are held.
 async fn waiting(
     viewer: &Viewer,
     queue: &Queue,
@@ -117,11 +120,14 @@ async fn waiting(
 ) -> Result<(Tally, Tally), Failure> {
     let name = &queue.name;
     let (mut kinds, mut keys) = (BTreeMap::<String, u64>::new(), BTreeMap::<String, u64>::new());
-    let mut seen = 0;
+    let mut seen = Vec::new();
     // A key for some kinds has to name one of them.
-    if !viewer.caller().is_bound_to_kinds() && now.outage.is_none() {
-        let jobs = some_jobs(viewer, name, "ready,blocked").await?;
-        seen = jobs.len();
+    let may_look = !viewer.caller().is_bound_to_kinds() && now.outage.is_none();
+    for status in [Status::Ready, Status::Blocked].into_iter().filter(|_| may_look) {
+        let jobs = some_jobs(viewer, name, status.as_str()).await?;
+        if !jobs.is_empty() {
+            seen.push(format!("{} {status}", jobs.len()));
+        }
         for job in jobs {
             *kinds.entry(job.kind.to_string()).or_default() += 1;
             if let Some(key) = &job.partition_key {
@@ -135,11 +141,16 @@ async fn waiting(
         let dead = some_jobs(viewer, name, "dead").await?;
         held.extend(dead.into_iter().filter_map(|job| Some(job.partition_key?.to_string())));
     }
-    let of = match seen {
-        0 => String::new(),
-        _ => format!("of the first {seen} that wait"),
+    let of = match seen.as_slice() {
+        [] => String::new(),
+        seen => format!("of the first {} jobs", seen.join(" and ")),
     };
-    let tally = |counted: BTreeMap<String, u64>, term: &str| {
+    let tally = |counted: BTreeMap<String, u64>, term: &str, most: usize| {
+        let cut = if counted.len() > most {
+            format!("{most} of {}, ", counted.len())
+        } else {
+            String::new()
+        };
         let mut rows: Vec<(String, u64)> = counted.into_iter().collect();
         let is_held = |of: &str| term == "key" && held.contains(of);
         rows.sort_by_key(|(of, count)| Reverse((is_held(of), *count)));
@@ -152,9 +163,9 @@ async fn waiting(
             name: name_of,
             count: Count::exact(count),
         };
-        Tally { rows: rows.into_iter().take(TALLY).map(row).collect(), of: of.clone() }
+        Tally { rows: rows.into_iter().take(most).map(row).collect(), of: format!("{cut}{of}") }
     };
-    Ok((tally(kinds, "kind"), tally(keys, "key")))
+    Ok((tally(kinds, "kind", KINDS), tally(keys, "key", KEYS)))
 }
 
 fn actions(viewer: &Viewer, queue: &Queue) -> Vec<Action> {
