@@ -61,6 +61,7 @@ macro_rules! __with_sources {
             }
 
             schedules {
+                [Schedules] r15_1_after_a_reset_the_code_applies_again
                 [Schedules] r15_1_a_declaration_spares_what_an_operator_changed
                 [Schedules] r15_1_a_schedule_is_stored_listed_and_removed
                 [Schedules] r15_1_a_store_has_no_more_schedules_than_its_limit

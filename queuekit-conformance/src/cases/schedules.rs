@@ -113,6 +113,34 @@ pub async fn r15_1_a_declaration_spares_what_an_operator_changed(world: &dyn Wor
     assert_eq!((stored.definition, stored.paused), (defined(changed), true));
 }
 
+/// R15.1: a schedule that an operator changed says so, and after a reset the next declaration
+/// applies, although it is the same.
+/// Guard: a reset removes the digest of the last declaration.
+pub async fn r15_1_after_a_reset_the_code_applies_again(world: &dyn World) {
+    let name = schedule_name("s");
+    let differs = async || world.schedule("s").await.differs_from_code();
+    world.declare(hourly("s")).await;
+    assert!(!differs().await);
+    world.scheduler().reset(&name).await.expect("reset");
+    assert_eq!(world.declare(hourly("s")).await, Declared::Changed);
+    let edited = defined(ScheduleDraft::every("s", 2 * EVERY, draft()));
+    world.scheduler().put(&edited).await.expect("put");
+    world.scheduler().pause(&name).await.expect("pause");
+    assert!(differs().await);
+    world.scheduler().reset(&name).await.expect("reset");
+    let stored = world.schedule("s").await;
+    assert!(stored.definition == edited && stored.paused, "nothing changes before a declaration");
+    world.scheduler().reset(&name).await.expect("a second reset");
+    assert_eq!(world.declare(hourly("s")).await, Declared::Changed);
+    let stored = world.schedule("s").await;
+    assert_eq!((stored.definition, stored.paused), (defined(hourly("s")), true));
+    assert!(!differs().await);
+    world.scheduler().put(&defined(hourly("put"))).await.expect("put");
+    assert!(!world.schedule("put").await.differs_from_code(), "no code has declared it");
+    let absent = world.scheduler().reset(&schedule_name("none")).await.expect_err("absent");
+    assert_eq!(absent.kind().as_str(), "not_found");
+}
+
 /// R15.1: a schedule without occurrences is refused, with the reason, and nothing is stored.
 /// Guard: a schedule is checked before it is stored.
 pub async fn r15_1_what_never_occurs_is_refused(world: &dyn World) {

@@ -197,6 +197,27 @@ impl<'a> Scheduler<'a> {
         self.set_paused(name, false).await
     }
 
+    /// Lets the next declaration apply, even if the code has not changed: the schedule keeps its
+    /// definition until a program that [declares](Self::declare) it starts, and then has that of
+    /// the code (R15.1).
+    ///
+    /// # Errors
+    /// `NotFound`, `Corrupt`; `Unavailable`, `Closed`.
+    pub async fn reset<N>(&self, name: N) -> Result<()>
+    where
+        N: TryInto<ScheduleName, Error: Into<Error>>,
+    {
+        let name = &parsed(name)?;
+        let reset = |found: &Found| {
+            let mut schedule = found.present(name)?;
+            if schedule.declared.take().is_none() {
+                return Ok((Edit::Keep, ()));
+            }
+            Ok((Edit::Put(Box::new(schedule), Vec::new()), ()))
+        };
+        self.change(name, reset).await
+    }
+
     /// Enqueues the job of a schedule at once, regardless of times, pause and overlap.
     ///
     /// # Errors
@@ -371,16 +392,5 @@ impl Found {
     ) -> ScheduleChange {
         let seen = self.row.as_ref().map(|row| row.revision);
         ScheduleChange { name: name.clone(), seen, to, jobs }
-    }
-}
-
-impl Schedule {
-    /// The first nominal time from now on that has not been handled.
-    fn next_from(&self, now: Timestamp) -> Option<Timestamp> {
-        if self.paused {
-            return None;
-        }
-        let last = self.last.map_or(now, |last| last.nominal);
-        self.definition.next_after(now.max(last))
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::definition::{Definition, Parts};
 use crate::capability::ScheduleRow;
 use crate::clock::Timestamp;
+use crate::declared::digest_of;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::JobId;
 use crate::names::ScheduleName;
@@ -59,6 +60,23 @@ impl Schedule {
     /// The name.
     pub fn name(&self) -> &ScheduleName {
         self.definition.name()
+    }
+
+    /// Whether the definition is another than the code declared last (R15.1): an operator changed
+    /// it. False if no code has declared it, or if it was reset since.
+    pub fn differs_from_code(&self) -> bool {
+        let parts = &self.definition.parts;
+        let digest = || digest_of(parts, self.definition.job().payload()).ok();
+        self.declared.as_ref().is_some_and(|declared| digest().as_ref() != Some(declared))
+    }
+
+    /// The first nominal time from now on that has not been handled.
+    pub(super) fn next_from(&self, now: Timestamp) -> Option<Timestamp> {
+        if self.paused {
+            return None;
+        }
+        let last = self.last.map_or(now, |last| last.nominal);
+        self.definition.next_after(now.max(last))
     }
 
     /// Reads a row.

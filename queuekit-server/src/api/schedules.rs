@@ -191,7 +191,7 @@ pub(super) async fn pause_schedule(
     caller: Caller,
     Named(name): Named<ScheduleName>,
 ) -> Result<Response, Problem> {
-    turn(&app, &caller, name, true).await
+    turn(&app, &caller, name, Turn::Pause).await
 }
 
 /// Resumes a paused schedule.
@@ -208,7 +208,24 @@ pub(super) async fn resume_schedule(
     caller: Caller,
     Named(name): Named<ScheduleName>,
 ) -> Result<Response, Problem> {
-    turn(&app, &caller, name, false).await
+    turn(&app, &caller, name, Turn::Resume).await
+}
+
+/// Lets the next declaration of the code apply, even if the code has not changed.
+#[utoipa::path(
+    post, path = "/v1/schedules/{name}/reset", tag = "schedules", security(("key" = [])),
+    params(("name" = String, Path)),
+    responses(
+        (status = 200, description = "The schedule.", body = ScheduleBody),
+        (status = 404, description = "The schedule does not exist."),
+    )
+)]
+pub(super) async fn reset_schedule(
+    State(app): State<App>,
+    caller: Caller,
+    Named(name): Named<ScheduleName>,
+) -> Result<Response, Problem> {
+    turn(&app, &caller, name, Turn::Reset).await
 }
 
 /// Enqueues the job of a schedule now.
@@ -268,11 +285,18 @@ pub(super) async fn next_runs(
     Ok(Answer(NextRunsBody { next }))
 }
 
+#[derive(Clone, Copy)]
+enum Turn {
+    Pause,
+    Resume,
+    Reset,
+}
+
 async fn turn(
     app: &App,
     caller: &Caller,
     name: ScheduleName,
-    paused: bool,
+    turn: Turn,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Manage)?;
     let budget = app.budget(caller).await?;
@@ -282,15 +306,19 @@ async fn turn(
         let may_change = seen_by(&asking);
         found(&here, &asking, Scope::Manage, &turned).await?;
         let scheduler = scheduler(&here, &asking, &may_change);
-        if paused {
-            scheduler.pause(&turned).await?
-        } else {
-            scheduler.resume(&turned).await?
+        match turn {
+            Turn::Pause => scheduler.pause(&turned).await?,
+            Turn::Resume => scheduler.resume(&turned).await?,
+            Turn::Reset => scheduler.reset(&turned).await?,
         }
         found(&here, &asking, Scope::Manage, &turned).await
     };
-    let (action, target) = (if paused { "pause" } else { "resume" }, format!("schedule {name}"));
-    let schedule = audited(app, caller, action, target, turning).await?;
+    let action = match turn {
+        Turn::Pause => "pause",
+        Turn::Resume => "resume",
+        Turn::Reset => "reset",
+    };
+    let schedule = audited(app, caller, action, format!("schedule {name}"), turning).await?;
     answer(budget, caller, name, schedule).await
 }
 

@@ -39,6 +39,8 @@ pub(crate) enum Cron {
     /// Resume a paused schedule
     Resume(Named),
     Delete(Delete),
+    /// Restore what the code declares, at the next start of a program that declares it
+    Reset(Named),
     /// Enqueue the job of a schedule now, regardless of its times
     Run(Named),
     Next(Next),
@@ -137,6 +139,7 @@ impl Cron {
             Self::Put(put) => put.run(api, output).await,
             Self::Pause(Named { name }) => turn(api, &name, "pause", output).await,
             Self::Resume(Named { name }) => turn(api, &name, "resume", output).await,
+            Self::Reset(Named { name }) => reset(api, &name, output).await,
             Self::Delete(delete) => delete.run(api, output).await,
             Self::Run(Named { name }) => {
                 let answer = api.act(Method::POST, &format!("{}/run", path(&name))).await?;
@@ -158,6 +161,13 @@ async fn turn(api: &Api, name: &ScheduleName, action: &str, output: Output) -> R
     let answer = api.act(Method::POST, &format!("{}/{action}", path(name))).await?;
     output.forward(answer.json(), || {
         Ok(format!("{name} runs: {}", answer.read::<ScheduleBody>()?.next()))
+    })
+}
+
+async fn reset(api: &Api, name: &ScheduleName, output: Output) -> Result<()> {
+    let answer = api.act(Method::POST, &format!("{}/reset", path(name))).await?;
+    output.forward(answer.json(), || {
+        Ok(format!("{name} has the definition of the code when a program that declares it starts"))
     })
 }
 

@@ -12,7 +12,7 @@ struct Asked {
 }
 
 /// What was done, by its word in addresses.
-const DONE: [(&str, &str); 17] = [
+const DONE: [(&str, &str); 18] = [
     ("selected", "Done, for all of them that allowed it."),
     ("pause", "The queue is paused: nothing is reserved in it until the pause ends."),
     ("resume", "The queue is resumed."),
@@ -26,6 +26,7 @@ const DONE: [(&str, &str); 17] = [
     ("order", "The order is given. A worker obeys it with its next beat."),
     ("remove", "The worker is removed from the list."),
     ("schedule", "The schedule is changed."),
+    ("reset", "The next start of a program that declares the schedule restores its definition."),
     ("run", "A job of the schedule is enqueued."),
     ("note", "The note is saved."),
     ("no-note", "The group has no note."),

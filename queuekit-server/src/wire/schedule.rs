@@ -51,6 +51,9 @@ pub(crate) struct ScheduleBody {
     pub(crate) end: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) paused: Option<bool>,
+    /// Whether the definition is another than the code declared last: an operator changed it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) differs_from_code: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_at: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,6 +144,7 @@ impl ScheduleBody {
             start: term.start.map(Time),
             end: term.end.map(Time),
             paused: Some(schedule.paused),
+            differs_from_code: schedule.differs_from_code(),
             next_at: schedule.next_at.map(Time),
             last: schedule
                 .last

@@ -83,7 +83,8 @@ pub(super) async fn page(
         next: next.next.iter().map(|next| (in_zone(next.0), When::of(next.0, at))).collect(),
         facts: facts(&schedule, at),
         payload: Content::of(viewer, "payload", (&of.0, &of.1), payload.as_bytes(), None),
-        actions: actions(viewer, &row),
+        actions: actions(viewer, &row, schedule.differs_from_code),
+        differs_from_code: schedule.differs_from_code,
         form: schedule_edit::form(viewer, &schedule, refused),
         cli: format!("queuekit cron list {name}"),
         row,
@@ -164,7 +165,7 @@ fn facts(schedule: &ScheduleBody, now: Timestamp) -> Facts {
     Facts { items }
 }
 
-fn actions(viewer: &Viewer, row: &ScheduleRow) -> Vec<Action> {
+fn actions(viewer: &Viewer, row: &ScheduleRow, differs_from_code: bool) -> Vec<Action> {
     let lacks = !viewer.caller().has(Scope::Manage);
     let why = lacks.then(|| "Your key lacks the scope manage".to_owned());
     let name = &row.name;
@@ -178,14 +179,19 @@ fn actions(viewer: &Viewer, row: &ScheduleRow) -> Vec<Action> {
         true => action("resume", format!("Resume {name}"), "resume").tone(Tone::Primary),
         false => action("pause", format!("Pause {name}"), "pause"),
     };
-    vec![
-        action("run", format!("Run {name} now"), "run"),
-        turn,
-        action("delete", format!("Delete {name}"), "delete").tone(Tone::Danger).confirm(
-            format!("Delete the schedule {name}?"),
-            "It enqueues nothing any more. Jobs that it has enqueued stay.",
-        ),
-    ]
+    let reset = action("reset", format!("Reset {name} to the code"), "reset");
+    let reset = reset.confirm(
+        format!("Reset {name} to the code?"),
+        "The next start of a program that declares it restores the definition of its code. Until \
+         then, the schedule stays as it is.",
+    );
+    let mut actions = vec![action("run", format!("Run {name} now"), "run"), turn];
+    actions.extend(differs_from_code.then_some(reset));
+    actions.push(action("delete", format!("Delete {name}"), "delete").tone(Tone::Danger).confirm(
+        format!("Delete the schedule {name}?"),
+        "It enqueues nothing any more. Jobs that it has enqueued stay.",
+    ));
+    actions
 }
 
 pub(super) async fn act(
@@ -208,6 +214,10 @@ pub(super) async fn act(
         "pause" | "resume" => {
             viewer.act(Method::POST, &format!("{path}/{action}")).await?;
             "schedule"
+        }
+        "reset" => {
+            viewer.act(Method::POST, &format!("{path}/reset")).await?;
+            "reset"
         }
         "run" => {
             viewer.act(Method::POST, &format!("{path}/run")).await?;

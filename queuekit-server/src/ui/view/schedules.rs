@@ -51,6 +51,8 @@ pub(crate) struct SchedulePage {
     pub(crate) facts: Facts,
     pub(crate) payload: Content,
     pub(crate) actions: Vec<Action>,
+    /// Whether an operator has changed what the code declares.
+    pub(crate) differs_from_code: bool,
     pub(crate) form: ScheduleForm,
     pub(crate) cli: String,
 }

@@ -19,6 +19,8 @@ fn a_schedule_is_put_listed_run_and_deleted(place: &Place) {
     let told = place.args(&[&args[..], &["--paused"]].concat()).ok();
     assert_eq!(told, "nightly was replaced; it runs: paused\n");
     assert_eq!(place.json("cron resume nightly")["paused"], false);
+    let told = place.run("cron reset nightly").ok();
+    assert!(told.contains("when a program that declares it starts"), "{told}");
     assert_eq!(place.run("cron pause nightly").ok(), "nightly runs: paused\n");
     let told = place.args(&args).ok();
     assert!(told.ends_with("it runs: paused\n"), "a pause is the operator's: {told}");
@@ -42,7 +44,7 @@ fn a_schedule_is_put_listed_run_and_deleted(place: &Place) {
     assert_eq!(place.lines("cron list").len(), 2, "nothing was changed");
     assert_eq!(place.json("cron delete ping --yes")["outcome"], "deleted");
     place.run("cron delete ping --yes").failed(3, &["the schedule does not exist"]);
-    for command in ["delete", "run", "next", "pause", "resume"] {
+    for command in ["delete", "run", "next", "pause", "resume", "reset"] {
         place.run(&format!("cron {command} ping")).failed(3, &["the schedule does not exist"]);
     }
 }

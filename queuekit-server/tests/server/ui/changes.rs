@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use queuekit::schedules::ScheduleDraft;
+use queuekit::{Declared, JobDraft};
 use serde_json::json;
 
 use super::Browser;
@@ -143,4 +145,37 @@ fn the_last_change_of_settings_is_told_as_far_as_the_audit_log_has_it() {
             "{key} may not read the log"
         );
     }
+}
+
+/// Guard: after an operator's change, a declaration of the same code changes nothing for ever.
+#[test]
+fn r15_1_a_page_resets_a_schedule_to_its_code() {
+    let store = Store::of("sqlite").unwrap();
+    let url = store.url.clone();
+    let server = Server::start(store, &[]);
+    let declared = || {
+        let report = ScheduleDraft::cron("nightly", "30 2 * * *", JobDraft::new("report", "{}"));
+        let declare = async {
+            let client = queuekit::connect(&url).await.unwrap();
+            let declared = client.schedule(report).await.unwrap();
+            client.close().await.unwrap();
+            declared
+        };
+        tokio::runtime::Runtime::new().unwrap().block_on(declare)
+    };
+    declared();
+    let browser = Browser::new(&server);
+    let page = || browser.get("/ui/schedules/nightly").expect(200).text;
+    let can_reset = |page: &str| page.contains("Reset nightly to the code");
+    assert!(!can_reset(&page()), "it is as the code declares it");
+    let fields = [("timing", "0 4 * * *"), ("zone", ""), ("payload", "{}")];
+    browser.post("/ui/schedules/nightly/edit", &fields).expect(303);
+    let edited = page();
+    assert!(can_reset(&edited) && edited.contains("changed by an operator"), "{edited}");
+    assert_eq!(declared(), Declared::Unchanged);
+    browser.post("/ui/schedules/nightly/reset", &[]).expect(303);
+    let reset = page();
+    assert!(!can_reset(&reset) && reset.contains("0 4 * * *"), "{reset}");
+    assert_eq!(declared(), Declared::Changed);
+    assert!(page().contains("30 2 * * *"));
 }
