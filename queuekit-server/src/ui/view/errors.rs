@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::{Action, Count, ErrorText, JobRow, Newer, Pager, Shell, When, parts};
+use super::{Action, Count, ErrorText, JobRow, Newer, Pager, Shell, Sparkline, When, parts};
 
 /// The page `/ui/errors`.
 #[derive(Clone, Debug, Template)]
@@ -54,12 +54,25 @@ pub(crate) struct Note {
     pub(crate) at: When,
 }
 
+/// How often runs of a kind in a queue failed, whatever their error.
+#[derive(Clone, Debug)]
+pub(crate) struct KindTrend {
+    pub(crate) kind: String,
+    /// In the last hour, 24 hours and 7 days.
+    pub(crate) hour: Count,
+    pub(crate) day: Count,
+    pub(crate) week: Count,
+    /// By hour, the last 24.
+    pub(crate) spark: Sparkline,
+}
+
 /// The page `/ui/errors/ID`.
 #[derive(Clone, Debug, Template)]
 #[template(path = "error_group.html")]
 pub(crate) struct ErrorGroup {
     pub(crate) shell: Shell,
     pub(crate) row: GroupRow,
+    pub(crate) trend: Option<KindTrend>,
     /// How many jobs are dead of it now; none if the viewer may not act on them.
     pub(crate) dead_now: Option<Count>,
     /// The job it was last added to for; it may be gone.
