@@ -18,9 +18,9 @@ $$;
 
 GRANT USAGE ON SCHEMA queuekit TO queuekit_enqueue, queuekit_work, queuekit_look;
 
--- May store jobs with queuekit.enqueue(), which runs as its owner. It cannot read a job or create a
--- queue.
-GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA queuekit TO queuekit_enqueue;
+-- May store jobs with queuekit.enqueue() and enqueue_many(), which run as their owner. It cannot
+-- read a job or create a queue, and ack() only serves callers that have a lease.
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA queuekit TO queuekit_enqueue, queuekit_work;
 
 -- May enqueue, reserve and settle jobs, with migrate=off. Only the owner can create and drop the
 -- days of history and of the event log, so run at least one worker or server as a member of the

@@ -97,13 +97,14 @@
 //! | `worker` | yes | [`Worker`], [`Handler`] and their types; workers also run schedules |
 //! | `signal` | yes | `worker`, and `run_until_signal`, which ends it at SIGINT or SIGTERM |
 //! | `tower` | no | `worker`, and layers of tower around its handlers |
+//! | `transactions` | no | [`transactions`]: jobs in transactions of sqlx, SeaORM and others |
 //! | `openapi` | no | schemas for utoipa of jobs, queues and other types that are JSON |
 //!
 //! Schedules need no feature: every program can declare them, and every store keeps them.
 //!
 //! Without features, this crate has only the contract, for programs that bring their own store.
 #![cfg_attr(
-    not(all(feature = "sqlite", feature = "worker")),
+    not(all(feature = "sqlite", feature = "transactions", feature = "worker")),
     allow(rustdoc::broken_intra_doc_links, reason = "what the features add is not there")
 )]
 
@@ -161,3 +162,6 @@ pub use queuekit_redis as redis;
 #[cfg(feature = "sqlite")]
 #[doc(inline)]
 pub use queuekit_sqlite as sqlite;
+#[cfg(feature = "transactions")]
+#[doc(inline)]
+pub use queuekit_transactions as transactions;

@@ -11,14 +11,23 @@ use crate::workspace::Workspace;
 struct Beside {
     name: &'static str,
     dependency: &'static str,
-    /// Whether the feature `sqlite` of queuekit fits beside it, as docs/database-crates.md says. A
+    /// Whether the feature `sqlite` of queuekit fits beside it, as docs/transactions.md says. A
     /// program can link SQLite once, so each must take one version of it.
     with_sqlite: bool,
+    /// How the application runs a statement in its transaction, if it does.
+    driver: Option<&'static str>,
 }
+
+/// What an application with such a driver does.
+const MAIN: &str = include_str!("../beside/main.rs");
 
 impl Beside {
     const fn new(name: &'static str, dependency: &'static str, with_sqlite: bool) -> Self {
-        Self { name, dependency, with_sqlite }
+        Self { name, dependency, with_sqlite, driver: None }
+    }
+
+    const fn driven(self, driver: &'static str) -> Self {
+        Self { driver: Some(driver), ..self }
     }
 
     /// Features of queuekit, and whether it resolves with them. What resolves with two features
@@ -36,18 +45,36 @@ impl Beside {
 const APPLICATIONS: &[Beside] = &[
     Beside::new(
         "sqlx 0.8",
-        r#"sqlx = { version = "=0.8.6", features = [EACH, "migrate"] }"#,
+        r#"sqlx = { version = "=0.8.6", features = [EACH, "migrate", "runtime-tokio"] }"#,
         false,
-    ),
-    Beside::new("sqlx 0.9", r#"sqlx = { version = "=0.9.0", features = [EACH, "migrate"] }"#, true),
-    Beside::new("SeaORM 1", r#"sea-orm = { version = "=1.1.20", features = [SQLX] }"#, false),
-    Beside::new("SeaORM 2", r#"sea-orm = { version = "=2.0.4", features = [SQLX] }"#, true),
+    )
+    .driven(include_str!("../beside/sqlx_0_8.rs")),
+    Beside::new(
+        "sqlx 0.9",
+        r#"sqlx = { version = "=0.9.0", features = [EACH, "migrate", "runtime-tokio"] }"#,
+        true,
+    )
+    .driven(include_str!("../beside/sqlx_0_9.rs")),
+    Beside::new(
+        "SeaORM 1",
+        r#"sea-orm = { version = "=1.1.20", features = [SQLX, "runtime-tokio"] }"#,
+        false,
+    )
+    .driven(include_str!("../beside/sea_orm_1.rs")),
+    Beside::new(
+        "SeaORM 2",
+        r#"sea-orm = { version = "=2.0.4", features = [SQLX, "runtime-tokio"] }"#,
+        true,
+    )
+    .driven(include_str!("../beside/sea_orm_2.rs")),
     Beside::new("diesel 2", r#"diesel = { version = "=2.3.14", features = [EACH] }"#, true),
     Beside::new(
         "diesel-async 0.7",
-        r#"diesel-async = { version = "=0.7.4", features = ["postgres"] }"#,
+        r#"diesel-async = { version = "=0.7.4", features = ["postgres"] }
+diesel = { version = "=2.3.14", default-features = false }"#,
         true,
-    ),
+    )
+    .driven(include_str!("../beside/diesel_async.rs")),
     Beside::new("rusqlite 0.41", r#"rusqlite = "=0.41.1""#, true),
     Beside::new("rusqlite 0.40", r#"rusqlite = "=0.40.2""#, true),
     Beside::new("rusqlite 0.39", r#"rusqlite = "=0.39.0""#, true),
@@ -97,7 +124,7 @@ fn resolve_all(workspace: &Workspace, steps: &Steps) -> Result<Option<String>> {
                     let name = application.name;
                     wrong.push(format!(
                         "queuekit with [{features}] {verdict} beside {name}, \
-                         other than docs/database-crates.md says\n{said}"
+                         other than docs/transactions.md says\n{said}"
                     ));
                 }
             }
@@ -134,8 +161,15 @@ impl Package {
         let root = workspace.target_directory.join("xtask").join("beside").join(name);
         let text = manifest(&workspace.root, application, features);
         let write = || {
-            fs::create_dir_all(root.join("src"))?;
-            fs::write(root.join("src/lib.rs"), "")?;
+            let source = root.join("src");
+            fs::create_dir_all(&source)?;
+            match application.driver {
+                Some(driver) => {
+                    fs::write(source.join("driver.rs"), driver)?;
+                    fs::write(source.join("main.rs"), MAIN)?;
+                }
+                None => fs::write(source.join("lib.rs"), "")?,
+            }
             fs::write(root.join("Cargo.toml"), text)
         };
         let failed = |error| Error::failed(format!("{}: {error}", root.display()));
@@ -156,8 +190,10 @@ fn manifest(workspace: &Path, application: &Beside, features: &str) -> String {
     let dependency = dependency.replace("SQLX", r#""sqlx-postgres", "sqlx-sqlite""#);
     let path = workspace.join("queuekit").display().to_string();
     format!(
-        "[package]\nname = \"application\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [dependencies]\nqueuekit = {{ path = {path:?}, features = [{features}] }}\n{dependency}\n"
+        "[package]\nname = \"application\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+         queuekit = {{ path = {path:?}, features = [\"transactions\", {features}] }}\n\
+         tokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n\
+         {dependency}\n"
     )
 }
 
@@ -171,20 +207,20 @@ mod tests {
         let table: toml::Table = toml::from_str(&text).unwrap();
         let queuekit = &table["dependencies"]["queuekit"];
         assert_eq!(queuekit["path"].as_str(), Some("/w/queuekit"));
-        assert_eq!(queuekit["features"][0].as_str(), Some("sqlite"));
+        assert_eq!(queuekit["features"][1].as_str(), Some("sqlite"));
         assert!(queuekit.get("default-features").is_none(), "as `cargo add` writes it");
         let sqlx = &table["dependencies"]["sqlx"]["features"];
-        assert_eq!(sqlx.as_array().unwrap().len(), 3);
+        assert_eq!(sqlx.as_array().unwrap().len(), 4);
     }
 
     #[test]
     fn every_application_is_a_row_of_the_page() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let page = fs::read_to_string(root.join("docs/database-crates.md")).unwrap();
+        let page = fs::read_to_string(root.join("docs/transactions.md")).unwrap();
         for Beside { name, with_sqlite, .. } in APPLICATIONS {
             let verdict = if *with_sqlite { "works" } else { "cargo fails" };
             let row = format!("| {name} | works | {verdict} |");
-            assert!(page.contains(&row), "docs/database-crates.md lacks {row}");
+            assert!(page.contains(&row), "docs/transactions.md lacks {row}");
         }
     }
 }

@@ -1,15 +1,19 @@
 //! The use of a Postgres store from psql.
 
+use std::future::{pending, poll_fn};
+
 use queuekit_conformance::World;
 use queuekit_conformance::kit::default_queue;
 use queuekit_conformance::skip;
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{Job, JobId};
 use queuekit_integration_tests::servers;
-use queuekit_postgres::tokio_postgres;
+use queuekit_postgres::tokio_postgres::{self, AsyncMessage, NoTls};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_postgres::error::DbError;
 
 use super::postgres::{PostgresWorld, of_schema};
+use super::store_fixture::assert_exact;
 
 /// A store, and a connection beside it.
 pub(crate) struct Psql(pub(crate) PostgresWorld);
@@ -57,6 +61,33 @@ impl Psql {
     pub(crate) async fn refused(&self, sql: &str) -> DbError {
         let error = self.run(sql).await.expect_err(sql);
         error.as_db_error().unwrap().clone()
+    }
+
+    /// The queues of which the store notifies workers from now on.
+    pub(crate) async fn listen(&self) -> UnboundedReceiver<String> {
+        let (listener, mut connection) =
+            tokio_postgres::connect(self.0.url(), NoTls).await.unwrap();
+        let (told, heard) = unbounded_channel();
+        tokio::spawn(async move {
+            while let Some(Ok(message)) = poll_fn(|cx| connection.poll_message(cx)).await {
+                if let AsyncMessage::Notification(notice) = message {
+                    // The test may have ended.
+                    let _ = told.send(notice.payload().to_owned());
+                }
+            }
+        });
+        listener.batch_execute(&format!("LISTEN {}", self.0.schema)).await.unwrap();
+        // Its connection ends with it.
+        tokio::spawn(async move {
+            pending::<()>().await;
+            drop(listener);
+        });
+        heard
+    }
+
+    /// Asserts that derived data agrees with the jobs.
+    pub(crate) async fn assert_exact(&self) {
+        assert_exact(&self.0.client, self.0.schema).await;
     }
 
     pub(crate) async fn configure(&self, patch: QueuePatch) {

@@ -9,6 +9,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod by_sql;
 mod clock;
 mod close;
 mod counts;
@@ -39,6 +40,8 @@ mod search_hints;
 mod settling;
 mod shadowing;
 mod sql;
+mod sql_ack;
+mod sql_enqueue_many;
 mod tls;
 mod transactions;
 mod upgrade;

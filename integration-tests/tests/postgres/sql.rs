@@ -10,7 +10,7 @@ use queuekit_conformance::kit::{
 use queuekit_conformance::this_test;
 use queuekit_core::queue::{KeyOnWait, Order, QueuePatch};
 use queuekit_core::{Client, EnqueueOutcome, Job, JobDraft, Priority, State};
-use queuekit_postgres::tokio_postgres::{self, AsyncMessage, NoTls};
+use queuekit_postgres::tokio_postgres;
 use queuekit_worker::{Ctx, Handler, JobResult, Worker};
 use tokio_postgres::error::SqlState;
 
@@ -282,18 +282,7 @@ async fn r7_4_a_fair_queue_serves_jobs_of_sql_in_turn() {
 #[tokio::test]
 async fn workers_are_told_at_the_commit_unless_that_is_switched_off() {
     let Some(psql) = Psql::open("workers_are_told").await else { return };
-    let (listener, mut connection) = tokio_postgres::connect(psql.0.url(), NoTls).await.unwrap();
-    let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Some(Ok(message)) =
-            futures_util::future::poll_fn(|cx| connection.poll_message(cx)).await
-        {
-            if let AsyncMessage::Notification(notice) = message {
-                told.send(notice.payload().to_owned()).unwrap();
-            }
-        }
-    });
-    listener.batch_execute(&format!("LISTEN {}", psql.0.schema)).await.unwrap();
+    let mut heard = psql.listen().await;
     for name in ["a", "b", "c"] {
         psql.run(&format!("SELECT queuekit.create_queue('{name}')")).await.unwrap();
     }

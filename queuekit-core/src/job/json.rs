@@ -1,8 +1,12 @@
 //! The JSON form of a job: the one that the HTTP API shows and that its clients read.
 
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::{Failure, Job, LogLine, Progress, Release};
+use super::{Failure, Job, LogLine, NewJob, Progress, Release, Start};
 use crate::duration_ms;
 use crate::json::{put_bytes, put_given};
 use crate::rfc3339::Rfc3339;
@@ -65,6 +69,36 @@ impl Serialize for Job {
         put_given(&mut map, "moved_from", self.moved_from)?;
         map.end()
     }
+}
+
+/// As JSON: an object that the HTTP API and the SQL function `enqueue_many` take. The payload is in
+/// `payload_base64`, so that its bytes pass through every reader of JSON as they are.
+impl Serialize for NewJob {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("id", &self.id)?;
+        map.serialize_entry("queue", &self.queue)?;
+        map.serialize_entry("kind", &self.kind)?;
+        map.serialize_entry("payload_base64", &STANDARD.encode(&self.payload))?;
+        map.serialize_entry("priority", &self.priority)?;
+        map.serialize_entry("max_attempts", &self.max_attempts)?;
+        match self.start {
+            Start::After(delay) => map.serialize_entry("delay_ms", &whole_ms(delay))?,
+            Start::At(at) => map.serialize_entry("run_at", &Rfc3339(at))?,
+        }
+        put_given(&mut map, "idempotency_key", self.idempotency_key.as_ref())?;
+        map.serialize_entry("unique_until_done", &self.unique_until_done)?;
+        put_given(&mut map, "partition_key", self.partition_key.as_ref())?;
+        map.serialize_entry("timeout_ms", &whole_ms(self.timeout))?;
+        put_given(&mut map, "deadline_ms", self.deadline.map(whole_ms))?;
+        map.serialize_entry("metadata", &self.metadata)?;
+        map.end()
+    }
+}
+
+/// Rounded up, so that nothing runs early.
+fn whole_ms(time: Duration) -> u64 {
+    duration_ms::of(duration_ms::whole(time))
 }
 
 impl Serialize for Failure {
@@ -163,7 +197,7 @@ mod tests {
             payload: b"\xff"[..].into(),
             result: Some(" 1".into()),
             started_at: Some(at),
-            lease_expires_in: Some(std::time::Duration::from_millis(7)),
+            lease_expires_in: Some(Duration::from_millis(7)),
             worker: Some(worker),
             errors: vec![failed],
             released: vec![released],

@@ -22,6 +22,7 @@ const NEEDS: &[Needs] = &[
     Needs::new("queuekit-sqlite/", &["queuekit-sqlite"], &["sqlite"]),
     Needs::new("queuekit-postgres/", &["queuekit-postgres"], &["postgres"]),
     Needs::new("queuekit-redis/", &["queuekit-redis"], &["redis"]),
+    Needs::new("queuekit-transactions/", &["queuekit-transactions"], &["postgres"]),
     Needs::new("queuekit-worker/", &["queuekit-worker"], &["memory", "worker"]),
     Needs::new("queuekit-server/", &["queuekit-server"], &["server"]),
     Needs::new("queuekit/", &["queuekit"], &["checksum"]),

@@ -13,6 +13,7 @@ const ARROWS: &[(&str, May)] = &[
     ("queuekit-sqlite", May::Only(&["queuekit-core"])),
     ("queuekit-postgres", May::Only(&["queuekit-core"])),
     ("queuekit-redis", May::Only(&["queuekit-core"])),
+    ("queuekit-transactions", May::Only(&["queuekit-core"])),
     ("queuekit-worker", May::Only(&["queuekit-core"])),
     (
         "queuekit",
@@ -23,6 +24,7 @@ const ARROWS: &[(&str, May)] = &[
             "queuekit-sqlite",
             "queuekit-postgres",
             "queuekit-redis",
+            "queuekit-transactions",
         ]),
     ),
     ("queuekit-server", May::Only(&["queuekit", "queuekit-core", "queuekit-worker"])),
