@@ -135,6 +135,11 @@ impl Limits {
         self
     }
 
+    /// Largest payload, in bytes.
+    pub fn payload_bytes(&self) -> usize {
+        self.payload_bytes
+    }
+
     /// Most jobs in one enqueue call.
     pub fn enqueue_jobs(&self) -> usize {
         self.enqueue_jobs

@@ -10,7 +10,7 @@ use queuekit::{Client, ErrorKind, Job, JobId, Timestamp};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::answer_memory::{BUDGET_BYTES, RecentSizes};
+use super::answer_memory::{BESIDE_PAYLOAD, BUDGET_BYTES, RecentSizes};
 use super::figures::{Figures, FiguresCache};
 use super::work::worker_limit::WorkerLimit;
 use crate::web::fair_share::SharePermit;
@@ -58,7 +58,7 @@ impl App {
             body_reader: Arc::new(BodyReader::new(Arc::clone(&limits))),
             limits,
             ready: Mutex::new(None),
-            recent_sizes: RecentSizes::unknown(),
+            recent_sizes: RecentSizes::default(),
             worker_limit: WorkerLimit::default(),
             keys,
             clock: SystemClock::default(),
@@ -215,6 +215,22 @@ impl App {
         Ok(budget)
     }
 
+    /// Memory for one job, taken before it is read.
+    ///
+    /// # Errors
+    /// 429 or 503 if there is none for a while.
+    pub(super) async fn budget_of_job(&self, caller: &Caller) -> Result<RequestBudget, Problem> {
+        let mut budget = self.no_budget(caller);
+        budget.wait_for(self.bytes_of_job()).await?;
+        Ok(budget)
+    }
+
+    /// For a job with the largest payload of this store, and for its JSON.
+    pub(super) fn bytes_of_job(&self) -> usize {
+        let payload = self.store().capabilities().limits.payload_bytes();
+        BUDGET_BYTES.min(2 * (payload + BESIDE_PAYLOAD))
+    }
+
     /// Memory for an answer with leases of this number of bytes.
     ///
     /// # Errors
@@ -255,7 +271,7 @@ impl App {
         budget: &mut RequestBudget,
     ) -> Result<(), Problem> {
         if caller.is_bound() {
-            budget.wait_for(BUDGET_BYTES).await?;
+            budget.wait_for(self.bytes_of_job()).await?;
             self.job(caller, id).await?;
         }
         Ok(())

@@ -10,12 +10,13 @@ use super::HttpLimits;
 use super::auth::Caller;
 use super::fair_share::{FairShare, KEY_PART, ShareSize};
 use super::problem::Problem;
-use super::resizable_semaphore::ResizableSemaphore;
 
 /// The budget is counted in pieces of this size.
 const PIECE: usize = 1024;
-/// This fraction of the budget is reserved for calls that end or extend leases.
+/// This fraction of the budget is reserved for calls that end or extend leases, and half of it for
+/// those of one key.
 const KEPT: usize = 8;
+const KEPT_OF_KEY: usize = 2;
 /// Answers together get this fraction of the rest, so that bodies, which do not wait, find room
 /// beside any number of answers.
 const ANSWERS: usize = 2;
@@ -32,8 +33,9 @@ const WAIT_MAX: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     pieces: FairShare,
-    /// Reserved for calls that end or extend leases: a full server must not make jobs run again.
-    kept: ResizableSemaphore,
+    /// Reserved for calls that end or extend leases: neither a full server nor a key that has used
+    /// up its share may make jobs run again.
+    kept: FairShare,
     /// What answers with leases may use of the pieces.
     leases: AnswerShare,
     /// The same for all other answers.
@@ -53,7 +55,8 @@ impl MemoryBudget {
     pub(crate) fn empty() -> Self {
         let pieces = FairShare::empty("bytes of requests and answers");
         let (leases, pages) = (AnswerShare::empty(), AnswerShare::empty());
-        Self { pieces, kept: ResizableSemaphore::empty(), leases, pages }
+        let kept = FairShare::empty("bytes of acks and extends");
+        Self { pieces, kept, leases, pages }
     }
 
     /// A body of the largest size always fits if nothing else is in use.
@@ -68,7 +71,8 @@ impl MemoryBudget {
         let pages = answers - leases;
         self.leases.resize(leases, leases / KEY_PART);
         self.pages.resize(pages, pages * PAGES_OF_KEY.0 / PAGES_OF_KEY.1);
-        self.kept.resize(kept / PIECE);
+        let kept = kept / PIECE;
+        self.kept.resize(ShareSize { all: kept, of_key: kept / KEPT_OF_KEY });
     }
 }
 
@@ -93,6 +97,7 @@ pub(crate) struct RequestBudget {
     of_key: Option<OwnedSemaphorePermit>,
     of_all: Option<OwnedSemaphorePermit>,
     of_kept: Option<OwnedSemaphorePermit>,
+    of_kept_of_key: Option<OwnedSemaphorePermit>,
     of_answers: Option<OwnedSemaphorePermit>,
     of_answers_of_key: Option<OwnedSemaphorePermit>,
     held: usize,
@@ -110,6 +115,7 @@ impl RequestBudget {
             of_key: None,
             of_all: None,
             of_kept: None,
+            of_kept_of_key: None,
             of_answers: None,
             of_answers_of_key: None,
             held: 0,
@@ -138,18 +144,20 @@ impl RequestBudget {
         }
         let many = u32::try_from(missing).unwrap_or(u32::MAX);
         let MemoryBudget { pieces, kept, .. } = &*self.memory;
-        let own = pieces.take_for_key(&self.caller, many)?;
-        match pieces.take_shared(many) {
-            Ok(taken) => join(&mut self.of_all, Some(taken)),
-            Err(full) => {
-                // If acks and extensions were refused when memory is short, finished work would run
-                // again.
-                let taken = if self.settles { kept.take(many) } else { None };
-                let taken = taken.ok_or(full)?;
-                join(&mut self.of_kept, Some(taken));
+        match take(pieces, &self.caller, many) {
+            Ok((own, all)) => {
+                join(&mut self.of_key, own);
+                join(&mut self.of_all, Some(all));
             }
+            // If acks and extensions were refused when memory is short, or when other calls of
+            // their key have used up its share, finished work would run again.
+            Err(refused) if self.settles => {
+                let (own, all) = take(kept, &self.caller, many).map_err(|_| refused)?;
+                join(&mut self.of_kept_of_key, own);
+                join(&mut self.of_kept, Some(all));
+            }
+            Err(refused) => return Err(refused),
         }
-        join(&mut self.of_key, own);
         self.held += missing;
         Ok(())
     }
@@ -160,6 +168,18 @@ impl RequestBudget {
     /// # Errors
     /// As for [`grow_to`](Self::grow_to), after a wait.
     pub(crate) async fn wait_for(&mut self, bytes: usize) -> Result<(), Problem> {
+        self.wait_up_to(WAIT_MAX, bytes).await
+    }
+
+    /// The same without a wait.
+    ///
+    /// # Errors
+    /// As for [`grow_to`](Self::grow_to).
+    pub(crate) async fn take_for_answer(&mut self, bytes: usize) -> Result<(), Problem> {
+        self.wait_up_to(Duration::ZERO, bytes).await
+    }
+
+    async fn wait_up_to(&mut self, time: Duration, bytes: usize) -> Result<(), Problem> {
         let memory = Arc::clone(&self.memory);
         let answers = if self.for_leases { &memory.leases } else { &memory.pages };
         let most = answers.most.load(Ordering::Relaxed);
@@ -170,11 +190,12 @@ impl RequestBudget {
         }
         let many = u32::try_from(missing).unwrap_or(u32::MAX);
         let pieces = &memory.pieces;
-        // The parts of the key first, so that a key beyond them takes nothing from others.
-        let of_key = pieces.wait_for_key(&self.caller, many, WAIT_MAX).await?;
-        let of_answers_of_key = answers.pieces.wait_for_key(&self.caller, many, WAIT_MAX).await?;
-        let of_answers = answers.pieces.wait_for_shared(many, WAIT_MAX).await?;
-        let of_all = pieces.wait_for_shared(many, WAIT_MAX).await?;
+        // The part of the key first, so that a key beyond it takes nothing from others.
+        let of_answers_of_key = answers.pieces.wait_for_key(&self.caller, many, time).await?;
+        let of_answers = answers.pieces.wait_for_shared(many, time).await?;
+        // Guard: an answer that waits for others holds nothing of what its key needs for bodies.
+        let of_key = pieces.wait_for_key(&self.caller, many, time).await?;
+        let of_all = pieces.wait_for_shared(many, time).await?;
         join(&mut self.of_key, of_key);
         join(&mut self.of_answers, Some(of_answers));
         join(&mut self.of_answers_of_key, of_answers_of_key);
@@ -197,6 +218,16 @@ impl RequestBudget {
             self.held -= spare;
         }
     }
+}
+
+/// Takes from the key's share and from that of all.
+fn take(
+    pieces: &FairShare,
+    caller: &Caller,
+    many: u32,
+) -> Result<(Option<OwnedSemaphorePermit>, OwnedSemaphorePermit), Problem> {
+    let own = pieces.take_for_key(caller, many)?;
+    Ok((own, pieces.take_shared(many)?))
 }
 
 fn join(held: &mut Option<OwnedSemaphorePermit>, more: Option<OwnedSemaphorePermit>) {
@@ -248,11 +279,12 @@ mod tests {
         budgets[3].grow_to(4 * MIB).unwrap();
         assert_eq!(budgets[4].grow_to(1).unwrap_err().kind(), "overloaded");
         let mut settling = RequestBudget::of(&memory, &callers[4], true);
-        settling.grow_to(4 * MIB).unwrap();
-        assert_eq!(settling.grow_to(5 * MIB).unwrap_err().kind(), "overloaded");
+        settling.grow_to(2 * MIB).unwrap();
+        assert_eq!(settling.grow_to(3 * MIB).unwrap_err().kind(), "overloaded");
+        let mut of_full_key = RequestBudget::of(&memory, &callers[0], true);
+        of_full_key.grow_to(2 * MIB).unwrap();
+        assert_eq!(of_full_key.grow_to(2 * MIB + 1).unwrap_err().kind(), "rate_limited");
         budgets[0].shrink_to(MIB);
-        budgets[4].grow_to(7 * MIB).unwrap_err();
-        drop(settling);
         budgets[4].grow_to(7 * MIB).unwrap();
     }
 
@@ -298,6 +330,38 @@ mod tests {
         assert_eq!(of(2).wait_for(MIB).await.unwrap_err().kind(), "overloaded");
         let began = tokio::time::Instant::now();
         of(4).for_leases().wait_for(MIB / 2).await.unwrap();
+        assert_eq!(began.elapsed(), Duration::ZERO);
+    }
+
+    /// Guard: an answer takes the part of its key last, once it has all else.
+    #[tokio::test(start_paused = true)]
+    async fn s6_answers_that_wait_for_others_leave_their_key_room_for_bodies() {
+        let memory = memory();
+        let callers = ["a", "b", "c", "victim"].map(caller);
+        let of = |at: usize| RequestBudget::of(&memory, &callers[at], false);
+        let mut slow = [of(0), of(1), of(2)];
+        for page in &mut slow {
+            page.wait_for(100 * MIB).await.ok();
+        }
+        let mut waiting: Vec<_> = (0..8).map(|_| of(3)).collect();
+        let wait =
+            futures_util::future::join_all(waiting.iter_mut().map(|page| page.wait_for(MIB)));
+        let body = async {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            of(3).grow_to(5 * MIB)
+        };
+        let (_, body) = tokio::join!(wait, body);
+        body.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_need_not_wait_is_refused_at_once() {
+        let (memory, caller) = (memory(), caller("a"));
+        let mut first = RequestBudget::of(&memory, &caller, false);
+        first.take_for_answer(100 * MIB).await.unwrap();
+        let began = tokio::time::Instant::now();
+        let mut second = RequestBudget::of(&memory, &caller, false);
+        assert_eq!(second.take_for_answer(1).await.unwrap_err().kind(), "rate_limited");
         assert_eq!(began.elapsed(), Duration::ZERO);
     }
 

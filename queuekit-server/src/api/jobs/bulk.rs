@@ -83,9 +83,10 @@ pub(super) async fn in_parts(
         if let Some(before) = before {
             (request.filter.cursor, request.since) = (before.cursor.clone(), before.since);
         }
-        let _budget = app.budget(caller).await?;
         let searches = request.filter.needs_content();
+        // Searches that wait for each other hold no memory.
         let _place = if searches { search_place().await } else { None };
+        let _budget = app.budget(caller).await?;
         Ok::<_, Problem>(bulk(app.store(), &request).await?)
     };
     let mut all = part(left, None).await?;

@@ -13,7 +13,6 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::api::answer_memory::BUDGET_BYTES;
 use crate::api::app::App;
 use crate::api::quota_charge::{QuotaCharge, with_quota};
 use crate::api::store_call::in_store;
@@ -152,7 +151,8 @@ pub(super) async fn found(
     id: JobId,
     budget: &mut RequestBudget,
 ) -> Option<Job> {
-    budget.wait_for(BUDGET_BYTES).await.ok()?;
+    // Nobody waits for what the answer can do without.
+    budget.take_for_answer(app.bytes_of_job()).await.ok()?;
     app.job(caller, id).await.ok()
 }
 

@@ -53,13 +53,13 @@ pub(crate) async fn get_job(
     let wait = wait.time()?;
     // A call that does not wait does not count as a long poll.
     let _place = if wait.is_zero() { None } else { Some(app.poll(&caller)?) };
-    let mut budget = app.budget(&caller).await?;
+    let mut budget = app.budget_of_job(&caller).await?;
     let mut job = app.job(&caller, id).await?;
     if !wait.is_zero() && !job.state.is_terminal() {
         // Hold no memory while waiting.
         drop((job, budget));
         wait_for(&app, &caller, id, wait).await?;
-        budget = app.budget(&caller).await?;
+        budget = app.budget_of_job(&caller).await?;
         job = app.job(&caller, id).await?;
     }
     response_budget::answer(budget, &job).await
@@ -91,7 +91,7 @@ pub(crate) async fn why(
 ) -> Result<Answer<WhyBody>, Problem> {
     caller.need(Scope::Read)?;
     // A store may read the whole job for it.
-    let mut budget = app.budget(&caller).await?;
+    let mut budget = app.budget_of_job(&caller).await?;
     app.need_job(&caller, id, &mut budget).await?;
     let why = app.admin()?.why(id).await?.ok_or_else(|| Problem::not_found("job"))?;
     let mut sentence = why.to_string();
@@ -111,8 +111,9 @@ pub(in crate::api) async fn page(
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
-    let budget = app.budget(caller).await?;
+    // Searches that wait for each other hold no memory.
     let place = if filter.needs_content() { search_place().await } else { None };
+    let budget = app.budget(caller).await?;
     let page = app.store().list_jobs(&filter).await?;
     drop(place);
     let jobs: Vec<&Job> = page.items.iter().filter(|job| caller.sees(job)).collect();

@@ -141,14 +141,14 @@ async fn first(
     let wakeups = app.store().capabilities().wakeups.filter(|_| !wait.is_zero());
     let wakeup = wakeups.map(|wakeups| wakeups.subscribe(queues)).transpose()?;
     let end = Instant::now() + wait;
-    let mut room = app.recent_sizes().room(limit);
+    let mut room = app.recent_sizes().room(caller.key(), limit);
     loop {
         // A call that waits for jobs takes its place in the store only while it looks.
         let place = app.limits().store_calls.place(CallSort::Reserve, caller, limit).await?;
         // Memory first: the store answers at most what there is room for.
         let budget = app.room_for_leases(caller, room.bytes()).await?;
         let reserved = reserve_detached(app, place, request(room.answer(&budget))?).await?;
-        app.recent_sizes().saw(reserved.sizes());
+        app.recent_sizes().saw(caller.key(), reserved.sizes());
         if reserved.is_empty() && reserved.more() && room != AnswerRoom::most() {
             // The first job may be larger than jobs were lately.
             room = AnswerRoom::most();
@@ -165,7 +165,7 @@ async fn first(
         let pause = jittered(poll_of(queues.len()), chance()).min(due).min(left);
         // Hold no memory while waiting.
         drop((reserved, budget));
-        room = app.recent_sizes().room(limit);
+        room = app.recent_sizes().room(caller.key(), limit);
         let rung = async {
             match &wakeup {
                 Some(wakeup) => wakeup.rung().await,
