@@ -182,18 +182,26 @@ pub(super) fn argument(text: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || ":._-,/+@=".contains(letter);
     if text.chars().all(plain) {
         text.to_owned()
-    } else if text.chars().any(char::is_control) {
+    } else if text.chars().any(is_unseen) {
         format!("$'{}'", text.chars().map(escaped).collect::<String>())
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 
+/// What drives a terminal, or makes text look other than it is.
+fn is_unseen(letter: char) -> bool {
+    let turns = ['\u{200e}'..='\u{200f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
+    letter.is_control() || turns.iter().any(|turn| turn.contains(&letter))
+}
+
 /// A letter between `$'` and `'`, so that what a link brings cannot end a line or drive a terminal.
+/// Guard: it is neither `'` nor `\'`. A shell without `$'..'`, such as dash, takes the text as it
+/// stands, and would end it there.
 fn escaped(letter: char) -> String {
     match letter {
-        '\'' | '\\' => format!("\\{letter}"),
-        _ if letter.is_control() => format!("\\u{:04x}", u32::from(letter)),
+        '\'' | '\\' => format!("\\u{:04x}", u32::from(letter)),
+        _ if is_unseen(letter) => format!("\\u{:04x}", u32::from(letter)),
         _ => letter.to_string(),
     }
 }
@@ -208,6 +216,23 @@ mod tests {
         assert_eq!(command("queue:a"), "queuekit job list queue:a");
         assert_eq!(command("error:it's"), r"queuekit job list 'error:it'\''s'");
         let evil = command("error:a'\n\u{1b}]0;x\u{7}rm -rf");
-        assert_eq!(evil, r#"queuekit job list $'error:"a\'\u000a\u001b]0;x\u0007rm -rf"'"#);
+        assert_eq!(evil, r#"queuekit job list $'error:"a\u0027\u000a\u001b]0;x\u0007rm -rf"'"#);
+        assert_eq!(argument("a\u{202e}b"), r"$'a\u202eb'");
+    }
+
+    /// dash has no `$'..'`: what it runs may be wrong, but nothing of the text is run.
+    #[test]
+    fn s6_a_command_to_copy_runs_nothing_in_a_shell_without_dollar_quotes() {
+        let text = argument("\u{3}';echo run;#\\';echo run;#");
+        let script = format!("printf %s {text}");
+        let output = std::process::Command::new("sh").args(["-c", &script]).output();
+        let printed = String::from_utf8(output.expect("a shell").stdout).expect("UTF-8");
+        assert_eq!(printed.matches("run").count(), 2, "{printed}");
+        assert!(!printed.contains('\n'), "it ran a part: {printed}");
+    }
+
+    #[test]
+    fn a_letter_that_is_seen_is_left_as_it_is() {
+        assert_eq!(argument("é ü"), "'é ü'");
     }
 }
