@@ -16,7 +16,7 @@ use super::audit::{audited, json};
 use super::params::{Named, Params};
 use super::queues::admit;
 use crate::web::memory_budget::RequestBudget;
-use crate::web::{AdminScope, Caller, Json, Problem, Scope, response_budget};
+use crate::web::{AdminScope, Allowed, Caller, Json, Problem, Scope, response_budget};
 use crate::wire::{
     ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery, MERGED_QUEUES, NewNoteBody,
     NoteQuery,
@@ -81,6 +81,7 @@ pub(super) async fn get_error(
 pub(super) async fn put_note(
     State(app): State<App>,
     caller: Caller,
+    _: Allowed<AdminScope>,
     Named(id): Named<GroupId>,
     Params(NoteQuery { queue }): Params<NoteQuery>,
     Json(note, ..): Json<AdminScope, NewNoteBody>,

@@ -39,5 +39,7 @@ pub(crate) use json::{Json, OptionalJson};
 pub(crate) use keys::Scope;
 pub(crate) use options::{HttpLimits, HttpOptions, TlsFiles};
 pub(crate) use problem::{Problem, ProblemBody};
-pub(crate) use required_scope::{AdminScope, EnqueueScope, ManageScope, SettleScope, WorkScope};
+pub(crate) use required_scope::{
+    AdminScope, Allowed, EnqueueScope, ManageScope, SettleScope, WorkScope,
+};
 pub(crate) use route_kind::{RouteKind, RouteKinds};
