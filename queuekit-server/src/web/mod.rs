@@ -29,6 +29,7 @@ mod resizable_semaphore;
 pub(crate) mod response_budget;
 mod route_kind;
 pub(crate) mod schedule_rates;
+pub(crate) mod searches;
 mod seen_queues;
 pub(crate) mod store_calls;
 pub(crate) mod turns;

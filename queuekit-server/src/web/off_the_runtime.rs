@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::LazyLock;
 use std::thread::available_parallelism;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::Semaphore;
 
 /// Work on this many bytes takes about a millisecond.
 const LARGE: usize = 256 * 1024;
@@ -36,19 +36,6 @@ pub(crate) async fn in_turn_of_streams<T>(work: impl FnOnce() -> T) -> T {
     // The semaphore is never closed.
     let _place = STREAMS.acquire().await;
     tokio::task::block_in_place(work)
-}
-
-/// One search for each two cores. Searches give way to other requests after each millisecond, but
-/// every one of them gets its turn before these do.
-static SEARCHES: LazyLock<Semaphore> = LazyLock::new(|| {
-    let cores = available_parallelism().map_or(1, NonZero::get);
-    Semaphore::new(cores.div_ceil(2))
-});
-
-/// A place to search the contents of jobs; others wait until it is dropped.
-pub(crate) async fn search_place() -> Option<SemaphorePermit<'static>> {
-    // The semaphore is never closed.
-    SEARCHES.acquire().await.ok()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use queuekit::store::capability::Act;
 
 use crate::api::app::App;
 use crate::api::audit::{audited_as, json};
-use crate::web::off_the_runtime::search_place;
+use crate::web::searches::search_turn;
 use crate::web::{AdminScope, Caller, Json, Problem};
 use crate::wire::{BulkBody, BulkReportBody, Time, within};
 
@@ -85,7 +85,7 @@ pub(super) async fn in_parts(
         }
         let searches = request.filter.needs_content();
         // Searches that wait for each other hold no memory.
-        let _place = if searches { search_place().await } else { None };
+        let _place = if searches { Some(search_turn(caller).await?) } else { None };
         let _budget = app.budget(caller).await?;
         Ok::<_, Problem>(bulk(app.store(), &request).await?)
     };

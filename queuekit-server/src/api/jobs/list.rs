@@ -10,7 +10,7 @@ use queuekit::{Job, JobId};
 
 use crate::api::app::App;
 use crate::api::params::{Id, Params, Wait};
-use crate::web::off_the_runtime::search_place;
+use crate::web::searches::search_turn;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{ExaminedBody, JobQuery, JobsBody, WhyBody};
 
@@ -112,7 +112,10 @@ pub(in crate::api) async fn page(
     caller.need(Scope::Read)?;
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
     // Searches that wait for each other hold no memory.
-    let place = if filter.needs_content() { search_place().await } else { None };
+    let place = match filter.needs_content() {
+        true => Some(search_turn(caller).await?),
+        false => None,
+    };
     let budget = app.budget(caller).await?;
     let page = app.store().list_jobs(&filter).await?;
     drop(place);
