@@ -174,7 +174,7 @@ async fn assert_mended(name: &str, sql: &str) {
         by_hand(&file, sql);
         repair(&store).await;
         assert_exact(&file.connection());
-        assert_eq!(repair(&store).await, 0, "{name}, policy {at}: it is mended once");
+        assert_eq!(repair(&store).await, 0, "{name}, policy {at}: repair changes it once");
         complete(&store, running).await;
         for served in 2..15 {
             clock.advance(Duration::from_millis(1));
@@ -220,7 +220,7 @@ async fn r13_7_repair_clears_the_places_of_jobs_that_were_deleted_by_hand() {
         by_hand(&file, include_str!("../../sql/sqlite_delete_pending.sql"));
         assert!(repair(&store).await > 0);
         assert_exact(&file.connection());
-        assert_eq!(repair(&store).await, 0, "policy {at}: it is mended once");
+        assert_eq!(repair(&store).await, 0, "policy {at}: repair changes it once");
         for served in 0..8 {
             clock.advance(Duration::from_millis(1));
             let leases = lease(&store, 1).await;
@@ -239,7 +239,7 @@ async fn r13_7_repair_brings_back_a_job_whose_claim_is_gone() {
     by_hand(&file, include_str!("../../sql/sqlite_no_claims.sql"));
     assert!(repair(&store).await > 0);
     assert_exact(&file.connection());
-    assert_eq!(repair(&store).await, 0, "it is mended once");
+    assert_eq!(repair(&store).await, 0, "repair changes it once");
     let acks: Vec<Ack> = lost.into_iter().map(|lease| Ack::new(lease.token)).collect();
     assert_eq!(store.ack(&acks).await.unwrap(), [AckOutcome::LeaseLost; 3]);
     let leases = lease(&store, 5).await;
@@ -258,7 +258,7 @@ async fn r13_7_repair_ends_the_leases_of_jobs_that_were_deleted_by_hand() {
     assert_eq!(lease(&store, 1).await.len(), 1, "what ran out stops nobody");
     assert!(repair(&store).await > 0);
     assert_exact(&file.connection());
-    assert_eq!(repair(&store).await, 0, "it is mended once");
+    assert_eq!(repair(&store).await, 0, "repair changes it once");
     store.close().await.unwrap();
 }
 

@@ -56,7 +56,7 @@ pub(crate) struct Show {
     group: Group,
 }
 
-/// Write a note on a group of a queue, for everybody who sees it, in place of an earlier one
+/// Write a note on an error group of a queue, replacing any earlier note
 #[derive(Args, Debug)]
 #[command(after_help = NOTE_HELP)]
 pub(crate) struct Note {

@@ -27,7 +27,7 @@ pub(crate) async fn search_turn(caller: &Caller) -> Result<SharePermit, Problem>
     SEARCHES.wait(caller, WAIT_MAX).await
 }
 
-/// Guard: however many searches a key begins, one of them stands in line, so that a search of
+/// Guard: however many searches a key begins, only one of them waits in line, so that a search of
 /// another key waits for one of each key at most.
 fn with_places(all: usize) -> FairShare {
     let searches = FairShare::empty("searches");
