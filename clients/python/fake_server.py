@@ -10,11 +10,14 @@ class FakeServer:
     """Leases `jobs` once each and accepts every outcome, unless `script` says something else.
 
     `script` maps a path to answers that are used up first: `(status, headers, body)`, or the name
-    of a fault: `reset` closes the connection unread, `lost` closes it after the effect.
+    of a fault: `reset` closes the connection unread, `lost` closes it after the effect, `late`
+    answers after a second.
     """
 
     def __init__(self):
         self.jobs, self.script, self.calls = [], {}, []
+        self.connections = 0
+        self.is_chunked = False
         self.outcomes = {}  # The outcome for each item, by path.
         self.lock = threading.Condition()
         fake = self
@@ -22,6 +25,10 @@ class FakeServer:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
+
+            def setup(self):
+                super().setup()
+                fake.connections += 1
 
             def log_message(self, *_):
                 pass
@@ -47,13 +54,24 @@ class FakeServer:
                         fake.plain(self.path, body)
                     self.close_connection = True
                     return
+                if told == "late":
+                    time.sleep(1)
+                    told = None
                 status, headers, answer = told or (200, {}, fake.plain(self.path, body))
                 text = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
                 self.send_response(status)
-                for name, value in {**headers, "Content-Length": len(text)}.items():
+                if fake.is_chunked:
+                    more = {"Transfer-Encoding": "chunked"}
+                    text = b"1;x=y\r\n%s\r\n%x\r\n%s\r\n0\r\nT: 1\r\n\r\n" % (
+                        text[:1], len(text) - 1, text[1:])
+                else:
+                    more = {"Content-Length": len(text)}
+                for name, value in {**headers, **more}.items():
                     self.send_header(name, str(value))
                 self.end_headers()
                 self.wfile.write(text)
+                if headers.get("Connection") == "drop":  # The answer did not say so.
+                    self.close_connection = True
 
         class Server(ThreadingHTTPServer):
             daemon_threads = True

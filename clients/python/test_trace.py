@@ -5,10 +5,9 @@ import types
 import unittest
 from unittest import mock
 
-import queuekit.client
 import queuekit.trace
+from faked import Faked
 from queuekit import Retry
-from test_queuekit import Faked
 
 SPAN = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -56,9 +55,8 @@ class FakeOtel:
 
 def install(test, otel):
     """In place of OpenTelemetry, if it is installed."""
-    for module, name in [(queuekit.client, "propagate"), (queuekit.trace, "propagate"),
-                         (queuekit.trace, "trace")]:
-        patch = mock.patch.object(module, name, otel)
+    for name in ("propagate", "otel"):
+        patch = mock.patch.object(queuekit.trace, name, otel)
         patch.start()
         test.addCleanup(patch.stop)
 

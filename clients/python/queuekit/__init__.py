@@ -1,7 +1,12 @@
-"""A client and a worker of the queuekit job queue, over its HTTP API."""
+"""Clients and workers of the queuekit job queue, over its HTTP API, for threads and asyncio."""
 
-from .client import Client, Error
-from .run import Context, Fatal, Release, Retry
-from .worker import Worker
+from . import errors, types
+from .async_client import AsyncClient
+from .client import Client
+from .errors import Error
+from .run import AsyncContext, Context, Fatal, Release, Retry
+from .version import VERSION as __version__
+from .worker import AsyncWorker, Worker
 
-__all__ = ["Client", "Context", "Error", "Fatal", "Release", "Retry", "Worker"]
+__all__ = ["AsyncClient", "AsyncContext", "AsyncWorker", "Client", "Context", "Error", "Fatal",
+           "Release", "Retry", "Worker", "__version__", "errors", "types"]

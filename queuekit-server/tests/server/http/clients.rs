@@ -11,7 +11,7 @@ on_every_store! {
 }
 
 fn the_python_client_enqueues_and_works(server: &mut Server) {
-    let args = ["-B", "-m", "unittest", "test_queuekit.ServerTest"];
+    let args = ["-B", "-m", "unittest", "test_server.ServerTest"];
     run(server, "python", "python3", if has_all(server) { &args[..3] } else { &args });
 }
 
