@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 
 import { BUSY, FakeServer, PROBLEM } from "./fake_server.js";
-import { Client, QueuekitError } from "./index.js";
+import { Client, errors, QueuekitError } from "./index.js";
 import { dump, load } from "./json.js";
 
 let fake, client;
@@ -56,8 +56,8 @@ describe("client", () => {
     const problem = { type, title: "Invalid", detail: "`kind` is empty", field: "kind" };
     fake.script["/v1/jobs"] = [[422, {}, problem]];
     const error = await client.enqueue("").catch((e) => e);
-    assert.ok(error instanceof QueuekitError);
-    assert.deepEqual([error.status, error.type, error.title], [422, "invalid", "Invalid"]);
+    assert.ok(error instanceof errors.Invalid && error instanceof QueuekitError);
+    assert.deepEqual([error.status, error.code, error.title], [422, "invalid", "Invalid"]);
     assert.equal(error.problem.field, "kind");
     assert.equal(error.message, "422 invalid: `kind` is empty");
     assert.equal(fake.calls.length, 1);
@@ -67,7 +67,7 @@ describe("client", () => {
     const nobody = new Client({ url: fake.url, deadlineMs: 300 });
     fake.close();
     const error = await nobody.getJob("x").catch((e) => e);
-    assert.deepEqual([error.status, error.type], [0, "unreachable"]);
+    assert.deepEqual([error.status, error.code], [0, "unreachable"]);
     assert.ok(error.message.includes(`${fake.url}/v1/jobs/x`), error.message);
   });
 
@@ -106,5 +106,59 @@ describe("client", () => {
     assert.throws(() => load("[12345678901234567890"), SyntaxError);
     await client.enqueue("t", value.n);
     assert.match(fake.calls[0].text, /"payload":12345678901234567890}/);
+  });
+
+  test("a listing follows the cursor to the last page", async () => {
+    const first = "/v1/jobs?queue=q&status=dead%2Cfailed&created_from=2026-11-27T00%3A00%3A00.000Z";
+    fake.script[first] = [[200, {}, { jobs: [{ id: "1" }, { id: "2" }], cursor: "a b" }]];
+    fake.script[`${first}&cursor=a+b`] = [[200, {}, { jobs: [{ id: "3" }] }]];
+    const filter = { queue: "q", status: ["dead", "failed"], created_from: new Date("2026-11-27") };
+    const ids = [];
+    for await (const { id } of client.listJobs(filter)) ids.push(id);
+    assert.deepEqual(ids, ["1", "2", "3"]);
+  });
+
+  test("a call that is unsafe to repeat is made again only if nothing changed", async () => {
+    const path = "/v1/jobs/1/retry";
+    const indeterminate = [503, {}, { type: "urn:queuekit:problem:indeterminate" }];
+    for (const fault of ["lost", indeterminate, [502, {}, "<html>"]]) {
+      fake.script[path] = [fault];
+      await assert.rejects(client.retry("1"), QueuekitError);
+    }
+    assert.equal(fake.bodies(path).length, 3);
+    fake.script[path] = [BUSY];
+    await client.retry("1");
+    assert.equal(fake.bodies(path).length, 5);
+  });
+
+  test("a POST of call is repeated only if it is said to be repeatable", async () => {
+    fake.script["/v1/x"] = ["lost", "lost"];
+    const error = await client.call("POST", "/v1/x", {}).catch((e) => e);
+    assert.ok(error instanceof errors.Unreachable && error.isSent);
+    await client.call("POST", "/v1/x", {}, { isRepeatable: true });
+    assert.equal(fake.calls.length, 3);
+  });
+
+  test("calls share a connection", async () => {
+    for (let i = 0; i < 10; i += 1) await client.getJob("1");
+    assert.ok(fake.connections <= 2, `${fake.connections}`); // `fetch` may open one to spare.
+  });
+
+  test("a late answer ends the try, and a signal ends the call", async () => {
+    fake.script["/v1/jobs/1"] = ["late", "late"];
+    const options = { timeoutMs: 100, deadlineMs: 0 };
+    const late = client.call("GET", "/v1/jobs/1", undefined, options);
+    await assert.rejects(late, /no answer within 100 ms/);
+    const signal = AbortSignal.timeout(100);
+    const began = performance.now();
+    await assert.rejects(client.call("GET", "/v1/jobs/1", undefined, { signal }));
+    assert.ok(performance.now() - began < 900);
+  });
+
+  test("an answer that is no JSON is an error that shows it", async () => {
+    fake.script["/v1/jobs/1"] = [[200, {}, "<html>"]];
+    const error = await client.getJob("1").catch((e) => e);
+    assert.ok(error instanceof errors.NoJson);
+    assert.match(error.message, /<html>/);
   });
 });

@@ -11,16 +11,19 @@ export const BUSY = [503, { "retry-after": "0" }, PROBLEM];
  * Leases `jobs` once each and accepts every outcome, unless `script` says something else.
  *
  * `script` maps a path to answers that are used up first: `[status, headers, body]`, or the name
- * of a fault: `reset` closes the connection unread, `lost` closes it after the effect.
+ * of a fault: `reset` closes the connection unread, `lost` closes it after the effect,
+ * `late` answers after a second.
  */
 export class FakeServer {
   jobs = []; // JSON texts of leases.
   script = {};
   calls = [];
   outcomes = {}; // The outcome for each item, by path.
+  connections = 0;
 
   async open() {
     this.server = createServer((request, response) => this.#answer(request, response));
+    this.server.on("connection", () => { this.connections += 1; });
     await new Promise((resolve) => this.server.listen(0, "127.0.0.1", resolve));
     this.url = `http://127.0.0.1:${this.server.address().port}`;
     return this;
@@ -33,7 +36,11 @@ export class FakeServer {
     const body = text ? JSON.parse(text) : {};
     const { url: path, headers } = request;
     this.calls.push({ path, body, text, headers, at: performance.now() });
-    const told = this.script[path]?.shift();
+    let told = this.script[path]?.shift();
+    if (told === "late") {
+      await sleep(1000);
+      told = undefined;
+    }
     if (typeof told === "string") {
       if (told === "lost") await this.#plain(path, body, response);
       request.socket.destroy();

@@ -3,10 +3,36 @@
 import { dump } from "./json.js";
 import { inSpan } from "./trace.js";
 
+/**
+ * @import { Client } from "./client.js"
+ * @import { Lease, LeasedJob, NackKind, ReleaseCause } from "./types.js"
+ */
+
+/** @typedef {"" | "cancel_requested" | "lease_lost" | "timeout" | "shutdown"} Why */
+
+/**
+ * Runs a job; what it returns is the job's result.
+ *
+ * @template [P=any], [R=unknown]
+ * @typedef {(payload: P, ctx: Context) => R | Promise<R>} Handler
+ */
+
+/**
+ * What is recorded of a run: only nacks have a `kind`.
+ *
+ * @typedef {{ result?: any, kind?: NackKind, error?: string, delay_ms?: number,
+ *   cause?: ReleaseCause }} Item
+ */
+
 /** Thrown by a handler: this attempt failed; `delayMs` overrides the retry policy. */
 export class Retry extends Error {
+  /** @type {NackKind} */
   kind = "retry";
 
+  /**
+   * @param {string} [why]
+   * @param {{ delayMs?: number }} [options]
+   */
   constructor(why = "", { delayMs } = {}) {
     super(why);
     this.delayMs = delayMs;
@@ -15,12 +41,15 @@ export class Retry extends Error {
 
 /** Thrown by a handler to run again after `delayMs`; no attempt is spent. */
 export class Release extends Retry {
+  /** @type {NackKind} */
   kind = "release";
+  /** @type {ReleaseCause} */
   cause = "snooze";
 }
 
 /** Thrown by a handler if no retry can help: the job is dead-lettered at once. */
 export class Fatal extends Retry {
+  /** @type {NackKind} */
   kind = "fatal";
 }
 
@@ -31,9 +60,18 @@ export class Context {
   /** The lease's token, a secret, for routes that take one. */
   #token;
 
+  /**
+   * @param {Client} client
+   * @param {Lease} lease
+   */
   constructor(client, { token, job }) {
+    /** @type {LeasedJob} */
     this.job = job;
-    /** Why it was cancelled: `cancel_requested`, `lease_lost`, `timeout` or `shutdown`. */
+    /**
+     * Why it should stop, if it should.
+     *
+     * @type {Why}
+     */
     this.why = "";
     this.#client = client;
     this.#token = token;
@@ -52,18 +90,33 @@ export class Context {
     return this.#controller.signal;
   }
 
-  /** The payload: a value, or a `Buffer` of bytes if it is not JSON. */
+  /**
+   * The payload: a value, or a `Buffer` of bytes if it is not JSON.
+   *
+   * @returns {any}
+   */
   get payload() {
     const encoded = this.job.payload_base64;
     return encoded === undefined ? this.job.payload : Buffer.from(encoded, "base64");
   }
 
-  /** Reports progress, for people who look at the job. */
+  /**
+   * Reports progress, for people who look at the job.
+   *
+   * @param {number} fraction
+   * @param {string} [message]
+   * @param {readonly string[]} [lines]
+   * @returns {Promise<void>}
+   */
   async report(fraction, message = "", lines = []) {
-    const report = { token: this.token, progress: { fraction, message }, lines };
-    await this.#client.call("POST", "/v1/report", { reports: [report] });
+    await this.#client.report([{ token: this.token, progress: { fraction, message }, lines }]);
   }
 
+  /**
+   * Asks the handler to stop.
+   *
+   * @param {Why} why
+   */
   cancel(why) {
     if (this.signal.aborted) return;
     this.why = why;
@@ -71,11 +124,24 @@ export class Context {
   }
 }
 
-/** Runs the handler in a span. Returns what to record: only nacks have a `kind`. */
+/**
+ * Runs the handler in a span. Returns what to record.
+ *
+ * @param {Context} run
+ * @param {Handler | undefined} handler
+ * @param {(text: string) => void} log
+ * @returns {Promise<Item>}
+ */
 export function runOnce(run, handler, log) {
   return inSpan(run.job, () => handle(run, handler, log));
 }
 
+/**
+ * @param {Context} run
+ * @param {Handler | undefined} handler
+ * @param {(text: string) => void} log
+ * @returns {Promise<Item>}
+ */
 async function handle(run, handler, log) {
   const { id, kind, releases = 0, timeout_ms: timeout } = run.job;
   try {
@@ -85,7 +151,7 @@ async function handle(run, handler, log) {
       throw Object.assign(release, { cause: "unknown_kind" });
     }
     const result = await handler(run.payload, run);
-    return dump(result) === undefined ? {} : { result };
+    return result instanceof Uint8Array || dump(result) !== undefined ? { result } : {};
   } catch (error) {
     let { kind, delayMs, cause } = error instanceof Release ? error : withoutCause(error);
     let text = textOf(error);
@@ -100,13 +166,22 @@ async function handle(run, handler, log) {
   }
 }
 
-/** What an error other than a release asks for; its `cause` is that of JavaScript's errors. */
+/**
+ * What an error other than a release asks for; its `cause` is that of JavaScript's errors.
+ *
+ * @param {unknown} error
+ * @returns {{ kind: NackKind, delayMs?: number, cause?: ReleaseCause }}
+ */
 function withoutCause(error) {
   const { kind, delayMs } = error instanceof Retry ? error : new Retry();
   return { kind, delayMs };
 }
 
-/** The error as text. Never fails and is valid Unicode: else no nack could be sent. */
+/**
+ * The error as text. Never fails and is valid Unicode: else no nack could be sent.
+ *
+ * @param {unknown} error
+ */
 function textOf(error) {
   try {
     const text = error instanceof Retry ? error.message : String(error);

@@ -6,7 +6,13 @@ import { once } from "node:events";
 import { describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { Client, Fatal, Worker } from "./index.js";
+import { Client, errors, Fatal, Worker } from "./index.js";
+
+async function all(items) {
+  const list = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
 
 const cancelled = (ctx) => once(ctx.signal, "abort");
 
@@ -63,7 +69,7 @@ describe("server", { skip: SERVER ? false : "QUEUEKIT_SERVER is not set" }, () =
     const { id } = await server.enqueue("long", null, { queue });
     const long = async (_, ctx) => {
       const stopped = cancelled(ctx);
-      await server.call("POST", `/v1/jobs/${ctx.job.id}/cancel`);
+      await server.cancel(ctx.job.id);
       await stopped;
       ctx.signal.throwIfAborted();
     };
@@ -85,8 +91,47 @@ describe("server", { skip: SERVER ? false : "QUEUEKIT_SERVER is not set" }, () =
   });
 
   test("what is refused says why", async () => {
-    await assert.rejects(server.enqueue("t", 1, { nonsense: 1 }), { status: 422 });
-    await assert.rejects(server.getJob(randomUUID()), { status: 404 });
-    await assert.rejects(server.enqueue("t", "x".repeat(17 << 20)), { status: 413 });
+    await assert.rejects(server.enqueue("t", 1, { nonsense: 1 }), errors.Invalid);
+    await assert.rejects(server.getJob(randomUUID()), errors.NotFound);
+    await assert.rejects(server.enqueue("t", "x".repeat(17 << 20)), errors.TooLarge);
+  });
+
+  test("jobs are listed page by page, cancelled and retried", async () => {
+    const own = `${queue}-list`;
+    const outcomes = await server.enqueueMany([1, 2, 3, 4, 5].map((payload) =>
+      ({ kind: "t", queue: own, payload })));
+    const ids = outcomes.map(({ id }) => id).sort();
+    const pending = { queue: own, status: "pending", limit: 2 };
+    const listed = await all(server.listJobs(pending));
+    assert.deepEqual(listed.map(({ id }) => id).sort(), ids);
+    assert.equal((await server.listJobsPage(pending)).jobs.length, 2);
+    assert.equal(await server.cancel(ids[0]), "cancelled");
+    assert.equal(await server.cancel(ids[0]), "already_done");
+    const cancelledJobs = await all(server.listJobs({ queue: own, status: ["cancelled", "dead"] }));
+    assert.deepEqual(cancelledJobs.map(({ id }) => id), [ids[0]]);
+    await server.retry(ids[0]);
+    assert.equal(await status(ids[0]), "ready");
+    await assert.rejects(server.retry(ids[0]), errors.Conflict);
+  });
+
+  test("leases are reserved, extended, reported, acked and nacked", async () => {
+    const own = `${queue}-lease`;
+    for (const n of [1, 2]) await server.enqueue("t", n, { queue: own });
+    const ask = { queues: { [own]: 3 }, worker: "w", limit: 2, lease_ms: 5000 };
+    const { leases } = await server.reserve(ask);
+    const [a, b] = leases.map(({ token }) => token);
+    const extended = await server.extend([a, b], 5000);
+    assert.deepEqual(extended.map(({ outcome }) => outcome), ["extended", "extended"]);
+    assert.equal((await server.report([{ token: a, lines: ["a line"] }]))[0].outcome, "reported");
+    const result = new Uint8Array([255]);
+    assert.equal((await server.ack([{ token: a, result }]))[0].outcome, "acked");
+    const [dead] = await server.nack([{ token: b, kind: "fatal", error: "no address 7" }]);
+    assert.equal(dead.outcome, "dead");
+    assert.equal((await server.getJob(leases[0].job.id)).result_base64, "/w==");
+    assert.equal((await server.getQueue(own)).totals.dead, 1);
+    const [group] = await server.listErrors({ queue: own });
+    assert.deepEqual([group.kind, group.deaths], ["t", 1]);
+    const queues = await all(server.listQueues({ limit: 2 }));
+    assert.ok(queues.some(({ name }) => name === own));
   });
 });

@@ -56,7 +56,7 @@ beforeEach(async () => {
   writeFileSync(join(api, "package.json"), '{"type": "module", "exports": "./index.js"}');
   writeFileSync(join(api, "index.js"), STUB);
   writeFileSync(join(folder, "package.json"), '{"type": "module"}');
-  for (const file of ["index", "client", "json", "run", "trace", "worker"]) {
+  for (const file of ["index", "client", "errors", "json", "run", "trace", "version", "worker"]) {
     cpSync(fileURLToPath(new URL(`./${file}.js`, import.meta.url)), join(folder, `${file}.js`));
   }
   traced = await import(pathToFileURL(join(folder, "index.js")));

@@ -5,6 +5,13 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Context, runOnce } from "./run.js";
+import { VERSION } from "./version.js";
+
+/**
+ * @import { Client } from "./client.js"
+ * @import { Handler, Item } from "./run.js"
+ * @import { Beat, Orders, Queues } from "./types.js"
+ */
 
 /** At the end, how long to wait until the worker is off the server's list. */
 const LAST_MS = 2000;
@@ -18,15 +25,16 @@ const BEAT_MS = 10_000;
 /** A beat names at most this many running jobs, those that run the longest. */
 const JOBS = 100;
 
-/** Of this package. */
-const VERSION = "0.1.0";
-
 /** How long the lease of a run is kept after it timed out. */
 const GRACE_MS = 10_000;
 
 /** Runs jobs until SIGTERM, SIGINT or `stop()`. */
 export class Worker {
-  /** The slots in use: runs by token, until their outcome is recorded. */
+  /**
+   * The slots in use: runs by token, until their outcome is recorded.
+   *
+   * @type {Map<string, Context>}
+   */
   #runs = new Map();
   #stopping = new AbortController();
   #forced = false;
@@ -43,19 +51,29 @@ export class Worker {
   /**
    * `queues` in the order they are served, or with weights; `handlers` by kind of job. `log` gets
    * errors that the caller does not have to handle.
+   *
+   * @param {Client} client
+   * @param {Queues} queues
+   * @param {Record<string, Handler>} handlers
+   * @param {{ concurrency?: number, leaseMs?: number, waitMs?: number, name?: string,
+   *   log?: (text: string) => void }} [options]
    */
   constructor(client, queues, handlers, options = {}) {
     const { concurrency = 10, leaseMs = 30_000, waitMs = 20_000 } = options;
     if (!(concurrency >= 1 && concurrency <= 1000)) {
       throw new RangeError(`concurrency is ${concurrency}: give 1 to 1000, or run more workers`);
     }
-    Object.assign(this, { client, queues, concurrency, leaseMs, waitMs });
+    this.client = client;
+    this.queues = queues;
+    this.concurrency = concurrency;
+    this.leaseMs = leaseMs;
+    this.waitMs = waitMs;
     this.#slots = concurrency;
     this.handlers = new Map(Object.entries(handlers));
     const host = hostname().replace(/[^A-Za-z0-9_.:-]|^[^A-Za-z0-9]+/g, "").slice(0, 80);
     this.name = options.name ?? `${host || "worker"}-${process.pid}`;
     this.id = `${this.name.slice(0, 90)}.${randomUUID()}`;
-    this.log = options.log ?? ((text) => console.warn(`queuekit: ${text}`));
+    this.log = options.log ?? ((/** @type {string} */ text) => console.warn(`queuekit: ${text}`));
   }
 
   /** Ends `run` gracefully; a second call ends it without waiting for handlers. */
@@ -69,6 +87,9 @@ export class Worker {
   /**
    * Works until it is stopped; call it once. Then it waits up to `drainMs` for running jobs, and
    * releases the rest. SIGTERM and SIGINT stop it too; after a second one it does not wait.
+   *
+   * @param {{ drainMs?: number, signals?: boolean }} [options]
+   * @returns {Promise<void>}
    */
   async run({ drainMs = 25_000, signals = true } = {}) {
     const names = signals ? ["SIGINT", "SIGTERM"] : [];
@@ -88,7 +109,12 @@ export class Worker {
     }
   }
 
-  /** Whether it happened in time. */
+  /**
+   * Whether it happened in time.
+   *
+   * @param {() => boolean} done
+   * @param {number} ms
+   */
   async #until(done, ms) {
     const end = performance.now() + ms;
     while (!done() && performance.now() < end) {
@@ -105,19 +131,20 @@ export class Worker {
     if (signal.aborted) return;
     this.#polling = new AbortController();
     try {
-      const options = { timeoutMs: wait_ms + 10_000, signal: this.#polling.signal };
-      const body = { queues, limit, lease_ms, wait_ms, worker };
-      const { leases } = await this.client.call("POST", "/v1/reserve", body, options);
+      const options = { timeoutMs: 10_000, signal: this.#polling.signal };
+      const ask = { queues, limit, lease_ms, wait_ms, worker };
+      const { leases } = await this.client.reserve(ask, options);
       for (const lease of leases) void this.#work(new Context(this.client, lease));
       // A server that is stopping answers at once.
       if (!leases.length) await pause(100, signal);
-    } catch (error) {
+    } catch (/** @type {any} */ error) {
       if (this.#polling.signal.aborted) return;
       this.log(`no jobs were reserved, trying again: ${error.message}`);
       await pause(1000 * (0.5 + Math.random() / 2), signal);
     }
   }
 
+  /** @param {Context} run */
   async #work(run) {
     this.#runs.set(run.token, run);
     const item = await runOnce(run, this.handlers.get(run.job.kind), this.log);
@@ -129,21 +156,26 @@ export class Worker {
     this.#changed.abort();
   }
 
-  /** Records the outcome; repeats the call until the server has answered. */
+  /**
+   * Records the outcome; repeats the call until the server has answered.
+   *
+   * @param {Context} run
+   * @param {Item} item
+   */
   async #settle(run, item) {
     while (!this.#ended.signal.aborted) {
       const path = item.kind ? "nack" : "ack";
-      const body = { [`${path}s`]: [{ token: run.token, ...item }] };
+      const items = [{ token: run.token, ...item }];
       try {
         const options = { timeoutMs: 10_000, signal: this.#ended.signal };
-        const { outcomes } = await this.client.call("POST", `/v1/${path}`, body, options);
-        if (["lease_lost", "not_found"].includes(outcomes[0].outcome)) {
-          this.log(`job ${run.job.id}: ${outcomes[0].outcome}, its ${path} was not recorded`);
+        const [{ outcome }] = await this.client[path](items, options);
+        if (outcome === "lease_lost" || outcome === "not_found") {
+          this.log(`job ${run.job.id}: ${outcome}, its ${path} was not recorded`);
         }
         return;
-      } catch (error) {
+      } catch (/** @type {any} */ error) {
         this.log(`job ${run.job.id}: its ${path} is not recorded: ${error.message}`);
-        if (![400, 413, 422].includes(error.status)) {
+        if (![400, 413, 422].includes(error.status)) { // Also a proxy may answer so.
           await pause(1000 * (0.5 + Math.random() / 2), this.#ended.signal);
         } else if (path === "ack") {
           item = { kind: "retry", error: `the result could not be stored: ${error.message}` };
@@ -178,7 +210,7 @@ export class Worker {
             // Twice, so that the list shows at once that it has obeyed.
             if (this.#obey(await this.#show(timeoutMs))) await this.#show(timeoutMs);
           }
-        } catch (error) {
+        } catch (/** @type {any} */ error) {
           this.log(`leases are not extended yet, or not shown: ${error.message}`);
         }
       }
@@ -189,11 +221,15 @@ export class Worker {
     await this.client.call("DELETE", `/v1/workers/${this.id}`, undefined, options).catch(() => {});
   }
 
+  /**
+   * @param {Context[]} runs
+   * @param {number} timeoutMs
+   */
   async #extend(runs, timeoutMs) {
     const now = performance.now();
-    const body = { tokens: runs.map((run) => run.token), lease_ms: this.leaseMs };
+    const tokens = runs.map((run) => run.token);
     const options = { timeoutMs, deadlineMs: 0 };
-    const { outcomes } = await this.client.call("POST", "/v1/extend", body, options);
+    const outcomes = await this.client.extend(tokens, this.leaseMs, options);
     runs.forEach((run, i) => {
       const { outcome: kept, cancel_requested: cancel } = outcomes[i];
       if (kept === "extended") {
@@ -207,9 +243,14 @@ export class Worker {
     });
   }
 
-  /** Announces this worker in the list of workers; answers its orders. No job depends on it. */
+  /**
+   * Announces this worker in the list of workers; returns its orders. No job depends on it.
+   *
+   * @param {number} timeoutMs
+   * @returns {Promise<Orders | undefined>}
+   */
   async #show(timeoutMs) {
-    const queues = Array.isArray(this.queues) ? this.queues : Object.keys(this.queues);
+    const queues = this.queues instanceof Array ? this.queues : Object.keys(this.queues);
     const { id, name, leaseMs: ttl_ms } = this;
     const runs = [...this.#runs.values()];
     const kinds = [...this.handlers.keys()].sort();
@@ -223,20 +264,25 @@ export class Worker {
       host: hostname(),
       pid: process.pid,
       version: `queuekit-node ${VERSION}`,
-      started_at: this.#startedAt,
+      started_at: this.#startedAt.toISOString(),
       // They are in the order of their start.
       jobs: runs.slice(0, JOBS)
-        .map(({ job: { id, kind }, startedAt: since }) => ({ id, kind, since })),
+        .map(({ job: { id, kind }, startedAt }) => ({ id, kind, since: startedAt.toISOString() })),
     };
     const orders = { slots: this.#slots, obeyed: this.#obeyed };
+    /** @type {Beat} */
     const body = { id, name, ...named, ...about, ...orders, running: runs.length, ttl_ms };
     const answer = await this.client.call("POST", "/v1/beat", body, { timeoutMs, deadlineMs: 0 });
     return answer?.orders;
   }
 
-  /** Obeys orders that are new; answers whether there were any. */
+  /**
+   * Obeys orders that are new; returns whether there were any.
+   *
+   * @param {Orders | undefined} orders
+   */
   #obey(orders) {
-    if (!(orders?.seq > this.#obeyed)) return false;
+    if (!orders || orders.seq <= this.#obeyed) return false;
     const { seq, mode, slots } = orders;
     if (slots) this.#slots = Math.min(slots, this.concurrency);
     if (mode === "quiet" || mode === "resume") this.#isQuiet = mode === "quiet";
@@ -247,10 +293,12 @@ export class Worker {
     return true;
   }
 
+  /** @param {number} ms */
   async #drain(ms) {
     await this.#until(() => !this.#runs.size || this.#forced, ms);
     const last = this.#forced ? 2000 : 10_000;
     const left = [...this.#runs.values()].filter((run) => !run.settled);
+    /** @type {Item} */
     const release = {
       kind: "release", error: "the worker shut down", delay_ms: 0, cause: "shutdown",
     };
@@ -261,7 +309,7 @@ export class Worker {
       this.#runs.delete(run.token);
     }
     const options = { timeoutMs: last, deadlineMs: last };
-    const released = nacks.length && this.client.call("POST", "/v1/nack", { nacks }, options);
+    const released = nacks.length ? this.client.nack(nacks, options) : undefined;
     await Promise.resolve(released).catch((error) => {
       this.log(`${left.length} jobs were not released, their leases run out: ${error.message}`);
     });
@@ -270,6 +318,10 @@ export class Worker {
   }
 }
 
+/**
+ * @param {number} ms
+ * @param {AbortSignal} signal
+ */
 async function pause(ms, signal) {
   await sleep(Math.max(ms, 1), undefined, { signal }).catch(() => {});
 }

@@ -124,7 +124,7 @@ describe("worker", () => {
     assert.deepEqual([beat.queues, beat.more_queues], [["q"], false]);
   });
 
-  async function stoppedBy(outcome, leaseMs = 5000) {
+  async function stoppedBy(outcome, leaseMs = 2000) {
     let why;
     fake.outcomes["/v1/extend"] = outcome;
     fake.lease("1");
@@ -211,7 +211,7 @@ describe("worker", () => {
   });
 
   test("it obeys orders", async () => {
-    start({ t: () => "done" }, { waitMs: 20_000 });
+    start({ t: () => "done" }, { waitMs: 20_000, leaseMs: 600 });
     await fake.waitFor(() => fake.bodies("/v1/reserve").length);
     assert.equal((await order(7, { mode: "quiet", slots: 2 })).slots, 2);
     const reserves = fake.bodies("/v1/reserve").length;

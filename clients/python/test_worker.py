@@ -139,7 +139,7 @@ class WorkerTest(Faked):
         self.assertEqual(self.acks(), [{"token": "1", "result": 5}] * 5)
 
     def test_a_result_that_the_server_refuses_fails_its_job_and_no_other(self):
-        refuse = (422, {}, {"type": "urn:queuekit:problem:invalid", "detail": "too large"})
+        refuse = (413, {}, b"<html>")  # Of a proxy.
         self.fake.script["/v1/ack"] = [refuse]
         self.fake.lease("1")
         self.fake.lease("2")
@@ -147,7 +147,7 @@ class WorkerTest(Faked):
         self.fake.wait_for(lambda: self.nacks() and len(self.acks()) == 2)
         self.finish()
         (nack,) = self.nacks()
-        self.assertIn("the result could not be stored: 422", nack["error"])
+        self.assertIn("the result could not be stored: 413", nack["error"])
 
     def test_outages_end_without_a_restart(self):
         self.fake.script["/v1/reserve"] = [BUSY, "reset", (500, {}, b"<html>"), (200, {}, b"[")]

@@ -20,7 +20,7 @@ from . import calls
 from .async_client import AsyncClient
 from .beat import Beats
 from .calls import PAUSE
-from .errors import BadRequest, Error, Invalid, TooLarge
+from .errors import Error
 from .run import Run, run_once
 from .types import Lease, Nack, Queues, Reserved
 
@@ -152,7 +152,7 @@ class Engine:
                 return
             except Exception as error:
                 log.warning("job %s: its %s is not recorded: %s", run.job["id"], name, error)
-                if not isinstance(error, (BadRequest, TooLarge, Invalid)):
+                if getattr(error, "status", 0) not in (400, 413, 422):  # Also of a proxy.
                     await _wait(self.ended, random.uniform(0.5, 1))
                 elif name == "ack":
                     item = {"kind": "retry", "error": f"the result could not be stored: {error}"}
