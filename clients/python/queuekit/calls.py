@@ -93,13 +93,13 @@ class Tries:
     def __init__(self, call: Call[Any], deadline: float) -> None:
         self._call, self._until, self._pause = call, time.monotonic() + deadline, 0.1
 
-    def pause_after(self, error: Error) -> float:
-        """Raises the error if another try cannot help, or comes too late."""
+    def pause_after(self, error: Error) -> float | None:
+        """`None` if another try cannot help, or comes too late."""
         # Jitter: clients that were refused together do not retry together.
         after = (error.retry_after or 0) * random.uniform(1, 1.2)
         pause = max(self._pause * random.random(), after)
         if not self._can_help(error) or time.monotonic() + pause > self._until:
-            raise error
+            return None
         self._pause = min(self._pause * 2, PAUSE)
         return pause
 

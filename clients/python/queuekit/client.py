@@ -139,9 +139,8 @@ class Client:
             try:
                 return self._try(call, (timeout or settings.timeout) + call.wait)
             except Error as error:
-                try:
-                    pause = tries.pause_after(error)
-                except Error:
+                pause = tries.pause_after(error)
+                if pause is None:
                     if call.recover:
                         return call.recover(error)
                     raise
