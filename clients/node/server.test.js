@@ -98,8 +98,8 @@ describe("server", { skip: SERVER ? false : "QUEUEKIT_SERVER is not set" }, () =
 
   test("jobs are listed page by page, cancelled and retried", async () => {
     const own = `${queue}-list`;
-    const outcomes = await server.enqueueMany([1, 2, 3, 4, 5].map((payload) =>
-      ({ kind: "t", queue: own, payload })));
+    const outcomes = await server.enqueueMany([1, 2, 3, 4, 5].map((n) =>
+      ({ kind: "t", queue: own, payload: { n }, metadata: { tenant: n > 2 ? "b" : "a" } })));
     const ids = outcomes.map(({ id }) => id).sort();
     const pending = { queue: own, status: "pending", limit: 2 };
     const listed = await all(server.listJobs(pending));
@@ -109,6 +109,10 @@ describe("server", { skip: SERVER ? false : "QUEUEKIT_SERVER is not set" }, () =
     assert.equal(await server.cancel(ids[0]), "already_done");
     const cancelledJobs = await all(server.listJobs({ queue: own, status: ["cancelled", "dead"] }));
     assert.deepEqual(cancelledJobs.map(({ id }) => id), [ids[0]]);
+    const soon = new Date(Date.now() + 3_600_000);
+    const filter = { queue: own, payload: "n:2", metadata: "tenant:a", created_to: soon };
+    const second = await all(server.listJobs(filter));
+    assert.deepEqual(second.map(({ payload }) => payload), [{ n: 2 }]);
     await server.retry(ids[0]);
     assert.equal(await status(ids[0]), "ready");
     await assert.rejects(server.retry(ids[0]), errors.Conflict);

@@ -7,6 +7,7 @@ import threading
 import time
 import unittest
 import uuid
+from datetime import datetime, timedelta, timezone
 
 from faked import Blocking
 from queuekit import AsyncClient, AsyncWorker, Client, Fatal, Worker, errors
@@ -107,7 +108,9 @@ class ServerTest(unittest.TestCase):
             self.assertTrue(caught.exception.detail)
 
     def test_jobs_are_listed_page_by_page_cancelled_and_retried(self):
-        new = [{"kind": "t", "queue": self.queue, "payload": n} for n in range(5)]
+        tenants = ["acme", "acme", "other", "other", "other"]
+        new = [{"kind": "t", "queue": self.queue, "payload": {"n": n}, "metadata": {"tenant": of}}
+               for n, of in enumerate(tenants)]
         ids = {outcome["id"] for outcome in self.client.enqueue_many(new)}
         pending = {"queue": self.queue, "status": "pending", "limit": 2}
         self.assertEqual({job["id"] for job in self.client.list_jobs(**pending)}, ids)
@@ -116,6 +119,9 @@ class ServerTest(unittest.TestCase):
         self.assertEqual([self.client.cancel(one) for _ in range(2)], ["cancelled", "already_done"])
         cancelled = self.client.list_jobs(queue=self.queue, status=["cancelled", "dead"])
         self.assertEqual([job["id"] for job in cancelled], [one])
+        second = self.client.list_jobs(queue=self.queue, payload="n:1", metadata="tenant:acme",
+                                       created_to=datetime.now(timezone.utc) + timedelta(hours=1))
+        self.assertEqual([job["payload"] for job in second], [{"n": 1}])
         self.client.retry(one)
         self.assertEqual(self.state(one), "ready")
         with self.assertRaises(errors.Conflict):
