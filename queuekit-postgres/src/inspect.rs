@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use deadpool_postgres::Status;
-use queuekit_core::capability::{Durability, Fact, Finding, Inspect, PoolUse, Severity};
+use queuekit_core::capability::{Cause, Durability, Fact, Finding, Inspect, PoolUse, Severity};
 use queuekit_core::{Error, ErrorKind, Result};
 
 use crate::call::Call;
@@ -110,7 +110,8 @@ impl Inspect for PostgresStore {
         if self.shared.settle == SettleDurability::Relaxed {
             let message = "settle is relaxed: if the server crashes, jobs of the last second may \
                            run again, and a lease_seq may repeat";
-            findings.push(found(Severity::Note, message, "open the store with settle=database"));
+            let remedy = "open the store with settle=database";
+            findings.push(found(Severity::Note, Cause::Setup, message, remedy));
         }
         findings.extend(state.iter().flat_map(State::findings));
         Ok(findings)
@@ -123,8 +124,8 @@ impl Inspect for PostgresStore {
     }
 }
 
-fn found(severity: Severity, message: impl Into<String>, remedy: &str) -> Finding {
-    Finding { severity, message: message.into(), remedy: remedy.to_owned() }
+fn found(severity: Severity, cause: Cause, message: impl Into<String>, remedy: &str) -> Finding {
+    Finding { severity, cause, message: message.into(), remedy: remedy.to_owned() }
 }
 
 impl Server {
@@ -132,26 +133,33 @@ impl Server {
         let mut findings = Vec::new();
         if self.recovers {
             let message = "the server is a standby or is still recovering: it takes no writes";
-            findings.push(found(Severity::Error, message, "connect to the primary"));
+            findings.push(found(
+                Severity::Error,
+                Cause::Operation,
+                message,
+                "connect to the primary",
+            ));
         }
         if !self.fsync {
             let message = "fsync is off: a crash of its machine may damage the database";
-            findings.push(found(Severity::Error, message, "set fsync = on"));
+            findings.push(found(Severity::Error, Cause::Setup, message, "set fsync = on"));
         }
         if self.reads_only {
             let message = "default_transaction_read_only is on: nothing can be stored or reserved";
             let remedy = "find out where it is set (some services set it when a disk is full), and \
                           set it to off";
-            findings.push(found(Severity::Error, message, remedy));
+            findings.push(found(Severity::Error, Cause::Operation, message, remedy));
         }
         if self.synchronous_commit == "off" {
             let message = "synchronous_commit is off: if the server crashes, calls of the last \
                            second may be lost";
-            findings.push(found(Severity::Warning, message, "set synchronous_commit = on"));
+            let remedy = "set synchronous_commit = on";
+            findings.push(found(Severity::Warning, Cause::Setup, message, remedy));
         }
         if !self.full_page_writes {
             let message = "full_page_writes is off: power loss may damage pages";
-            findings.push(found(Severity::Warning, message, "set full_page_writes = on"));
+            let remedy = "set full_page_writes = on";
+            findings.push(found(Severity::Warning, Cause::Setup, message, remedy));
         }
         findings
     }
@@ -170,8 +178,9 @@ impl State {
 
     fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let mut find =
-            |severity, message: String, remedy| findings.push(found(severity, message, remedy));
+        let mut find = |severity, message: String, remedy| {
+            findings.push(found(severity, Cause::Operation, message, remedy));
+        };
         match self.oldest_s {
             Some(seconds) if seconds > LONG_TRANSACTION_S => find(
                 Severity::Warning,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use queuekit_core::Result;
-use queuekit_core::capability::{Durability, Finding, Severity};
+use queuekit_core::capability::{Cause, Durability, Finding, Severity};
 use redis::{Value, cmd};
 
 use crate::RedisStore;
@@ -85,17 +85,26 @@ impl Server {
     /// `waits`: the store waits for replicas.
     pub(crate) fn findings(&self, waits: bool) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let mut find = |severity, message: &str, remedy: &str| {
+        let mut find_cause = |severity, cause, message: &str, remedy: &str| {
             let (message, remedy) = (format!("{}: {message}", self.name()), remedy.to_owned());
-            findings.push(Finding { severity, message, remedy });
+            findings.push(Finding { severity, cause, message, remedy });
+        };
+        if self.is_replica {
+            let message = "this is a replica: it takes no writes, or loses them";
+            find_cause(Severity::Error, Cause::Operation, message, "connect to its master");
+        }
+        if self.is_full() {
+            let message = "the server's memory is full: enqueues fail, but workers can run the \
+                           stored jobs";
+            let remedy = "raise maxmemory, or let workers drain the queues";
+            find_cause(Severity::Error, Cause::Operation, message, remedy);
+        }
+        let mut find = |severity, message: &str, remedy: &str| {
+            find_cause(severity, Cause::Setup, message, remedy);
         };
         if self.aof.is_none() {
             let message = "the server does not answer INFO, so its settings are not checked";
             find(Severity::Warning, message, "grant this user INFO");
-        }
-        if self.is_replica {
-            let message = "this is a replica: it takes no writes, or loses them";
-            find(Severity::Error, message, "connect to its master");
         }
         if self.aof == Some(false) {
             let message = "there is no append-only file: jobs are lost when the server stops";
@@ -104,11 +113,6 @@ impl Server {
         if self.eviction.as_deref().is_some_and(|policy| policy != "noeviction") {
             let message = "the server evicts keys when it is full: jobs are lost";
             find(Severity::Error, message, "set `maxmemory-policy noeviction`");
-        }
-        if self.is_full() {
-            let message = "the server's memory is full: enqueues fail, but workers can run the \
-                           stored jobs";
-            find(Severity::Error, message, "raise maxmemory, or let workers drain the queues");
         }
         match self.fsync.as_deref() {
             Some("everysec") => {

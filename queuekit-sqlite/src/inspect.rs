@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use queuekit_core::capability::{Durability, Fact, Finding, Inspect, Severity};
+use queuekit_core::capability::{Cause, Durability, Fact, Finding, Inspect, Severity};
 use queuekit_core::{Error, ErrorKind, Result};
 use rusqlite::Connection;
 
@@ -75,13 +75,14 @@ impl Inspect for SqliteStore {
         let synchronous = self.shared.config.synchronous;
         self.read("inspect", move |step| {
             let mut findings = Vec::new();
-            let mut find = |severity, message: &str, remedy: &str| {
+            let mut find = |severity, cause, message: &str, remedy: &str| {
                 let (message, remedy) = (message.to_owned(), remedy.to_owned());
-                findings.push(Finding { severity, message, remedy });
+                findings.push(Finding { severity, cause, message, remedy });
             };
             if synchronous == Synchronous::Normal {
                 find(
                     Severity::Warning,
+                    Cause::Setup,
                     "synchronous is normal: a successful call survives the end of the process, but \
                      not power loss; after power loss, a lease_seq may repeat",
                     "open the store with synchronous=full",
@@ -91,6 +92,7 @@ impl Inspect for SqliteStore {
             if is_made && pragma_text(step.conn, "auto_vacuum")? != "2" {
                 find(
                     Severity::Note,
+                    Cause::Setup,
                     "the file never shrinks: it was created without auto_vacuum=INCREMENTAL",
                     "stop all programs that use the file, set PRAGMA auto_vacuum=INCREMENTAL and \
                      run VACUUM",
@@ -99,6 +101,7 @@ impl Inspect for SqliteStore {
             if bytes_of(&path, "-wal") > LARGE_LOG_BYTES {
                 find(
                     Severity::Warning,
+                    Cause::Operation,
                     "the write-ahead log is larger than 1 GiB: a long read transaction prevents a \
                      checkpoint",
                     "end the long read transaction of the other program",

@@ -17,7 +17,7 @@
 
 #[doc(inline)]
 pub use queuekit_core::capability::{
-    Durability, Fact, Finding, Migration, PoolUse, SchemaStatus, Severity,
+    Cause, Durability, Fact, Finding, Migration, PoolUse, SchemaStatus, Severity,
 };
 #[doc(inline)]
 pub use queuekit_core::client::{Inspection, Schema};

@@ -84,10 +84,23 @@ pub struct Fact {
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
+    /// Where it comes from.
+    pub cause: Cause,
     /// What is wrong.
     pub message: String,
     /// What to do about it.
     pub remedy: String,
+}
+
+/// Where a finding comes from.
+// Exhaustive: code that warns must know each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// How the store is set up; the finding stays until an operator changes that.
+    Setup,
+    /// What happens to the store now, such as a transaction that stays open; the finding comes and
+    /// goes while the store is in use.
+    Operation,
 }
 
 /// How bad a finding is.

@@ -27,7 +27,7 @@ pub use control::{Control, OrderedMode, Orders, WorkerOrder, admit_ordered};
 pub use error_groups::ErrorGroups;
 pub use exchange::{Exchange, Exchanged, Settlement};
 pub use history::History;
-pub use inspect::{Durability, Fact, Finding, Inspect, PoolUse, Severity};
+pub use inspect::{Cause, Durability, Fact, Finding, Inspect, PoolUse, Severity};
 pub use leases::{ExtendOutcome, Leases, Report, ReportOutcome};
 pub use migrations::{Migration, Migrations, SchemaStatus};
 pub(crate) use outbox::emitted;

@@ -6,8 +6,8 @@ use super::queue::QueueTable;
 use super::tables::Tables;
 use super::{MemoryStore, Operation};
 use crate::capability::{
-    Durability, Fact, Finding, Inspect, Migration, Migrations, SchemaStatus, Severity, Upkeep,
-    UpkeepReport,
+    Cause, Durability, Fact, Finding, Inspect, Migration, Migrations, SchemaStatus, Severity,
+    Upkeep, UpkeepReport,
 };
 use crate::clock::Timestamp;
 use crate::error::Result;
@@ -104,6 +104,7 @@ impl Inspect for MemoryStore {
         self.step(Operation::Inspect, |_| {
             Ok(vec![Finding {
                 severity: Severity::Note,
+                cause: Cause::Setup,
                 message: "jobs are kept in memory only: they are lost when the process ends"
                     .to_owned(),
                 remedy: "use a durable store for anything but tests".to_owned(),

@@ -205,7 +205,7 @@ impl Report {
             });
             let facts = inspect.facts().await?.into_iter();
             self.facts = facts.map(|fact| Fact { name: fact.name, value: fact.value }).collect();
-            for Finding { severity, message, remedy } in inspect.findings().await? {
+            for Finding { severity, message, remedy, .. } in inspect.findings().await? {
                 self.find(severity, message, remedy);
             }
         }

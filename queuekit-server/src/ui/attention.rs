@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use queuekit::queues::Queue;
-use queuekit::{Status, Timestamp};
+use queuekit::store::capability::{Cause, Finding, Severity};
+use queuekit::{State, Status, Timestamp};
 
 use super::view::{Count, Ms};
 use crate::wire::ErrorGroupBody;
@@ -17,6 +18,8 @@ const NEW: Duration = Duration::from_secs(3600);
 const SILENT: Duration = Duration::from_secs(25);
 /// A queue is nearly full with this share of what it may hold, in percent.
 const FULL: u64 = 90;
+/// A consumer lags if this number of deliveries wait.
+pub(crate) const LAG: u64 = 100;
 /// Below this, a queue is ill.
 const ILL: u8 = 50;
 
@@ -28,6 +31,8 @@ pub(crate) struct Found {
     pub(crate) detail: String,
     pub(crate) place: Place,
     pub(crate) since: Option<Timestamp>,
+    /// What can be done about it.
+    pub(crate) remedy: Option<Remedy>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,9 +58,23 @@ pub(crate) enum Place {
     Doctor,
 }
 
+/// What an operator can do about it at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    ResumeQueue(String),
+    /// The dead jobs of an error group; they are counted first.
+    RetryDead {
+        group: String,
+        queue: String,
+        kind: String,
+    },
+    RunSchedule(String),
+    EnableConsumer(String),
+}
+
 impl Found {
     pub(crate) fn new(urgency: Urgency, sentence: String, place: Place) -> Self {
-        Self { urgency, sentence, detail: String::new(), place, since: None }
+        Self { urgency, sentence, detail: String::new(), place, since: None, remedy: None }
     }
 
     pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
@@ -67,13 +86,16 @@ impl Found {
         self.since = Some(since);
         self
     }
+
+    pub(crate) fn remedy(mut self, remedy: Remedy) -> Self {
+        self.remedy = Some(remedy);
+        self
+    }
 }
 
-/// What is wrong with a queue, if anything: the cause, and not also its consequences.
-pub(crate) fn of_queue(queue: &Queue) -> Vec<Found> {
+/// What is wrong with a queue, if anything, or with the consumer whose deliveries it holds.
+pub(crate) fn of_queue(queue: &Queue, consumer: Option<&str>) -> Vec<Found> {
     let name = &queue.name;
-    let page = || Place::Queue(name.to_string());
-    let count = |status| Count::from(queue.counts.get(status));
     let mut found = Vec::new();
     if queue.corrupt > 0 {
         let sentence =
@@ -81,35 +103,8 @@ pub(crate) fn of_queue(queue: &Queue) -> Vec<Found> {
         let place = Place::Doctor;
         found.push(Found::new(Urgency::Error, sentence, place).detail("Doctor says more."));
     }
-    let ready = count(Status::Ready);
-    let age = queue.oldest_ready_age.unwrap_or_default();
-    let waited = Ms::from(age);
-    if queue.settings.paused {
-        if !ready.is_zero() {
-            let sentence = format!("{name} is paused, with {} ready", ready.jobs());
-            let mut detail = format!("The oldest has waited {waited}.");
-            if let Some(left) = queue.pause_left() {
-                detail += &format!(" The pause ends in {}.", Ms::from(left));
-            }
-            if let Some(reason) = &queue.settings.pause_reason {
-                detail += &format!(" Reason: {reason}");
-            }
-            found.push(Found::new(Urgency::Info, sentence, page()).detail(detail));
-        }
-    } else if queue.workers == 0 && !ready.is_zero() {
-        let sentence = format!("{name} has {} ready and no worker", ready.jobs());
-        let detail = format!("The oldest has waited {waited}. Start a worker that serves it.");
-        found.push(Found::new(Urgency::Error, sentence, page()).detail(detail));
-    } else if age >= LATE {
-        let sentence = format!("The oldest ready job of {name} has waited {waited}");
-        let detail = format!("{} ready, {} workers.", ready.jobs(), queue.workers);
-        found.push(Found::new(Urgency::Warning, sentence, page()).detail(detail));
-    } else if queue.health.score < ILL {
-        let sentence = format!("The health of {name} is {} of 100", queue.health.score);
-        let detail = reasons(queue).join("; ");
-        found.push(Found::new(Urgency::Warning, sentence, page()).detail(detail));
-    }
-    let expired = count(Status::Expired);
+    found.extend(of_backlog(queue, consumer));
+    let expired = Count::from(queue.counts.get(Status::Expired));
     if !expired.is_zero() {
         let sentence = format!("{} of {name} lost their worker", expired.jobs());
         let filter = format!("queue:{name} status:expired");
@@ -121,9 +116,73 @@ pub(crate) fn of_queue(queue: &Queue) -> Vec<Found> {
         let (pending, most) = (Count::exact(pending), Count::exact(most));
         let sentence = format!("{name} holds {pending} of at most {most} pending jobs");
         let detail = "At the limit, an enqueue is refused.";
-        found.push(Found::new(Urgency::Warning, sentence, page()).detail(detail));
+        let page = Place::Queue(name.to_string());
+        found.push(Found::new(Urgency::Warning, sentence, page).detail(detail));
     }
     found
+}
+
+/// Why the jobs of a queue wait: the cause, and not also its consequences.
+fn of_backlog(queue: &Queue, consumer: Option<&str>) -> Option<Found> {
+    let name = &queue.name;
+    let page = || Place::Queue(name.to_string());
+    let ready = Count::from(queue.counts.get(Status::Ready));
+    let age = queue.oldest_ready_age.unwrap_or_default();
+    let waited = Ms::from(age);
+    if queue.settings.paused {
+        if ready.is_zero() {
+            return None;
+        }
+        let sentence = format!("{name} is paused, with {} ready", ready.jobs());
+        let mut detail = format!("The oldest has waited {waited}.");
+        if let Some(left) = queue.pause_left() {
+            detail += &format!(" The pause ends in {}.", Ms::from(left));
+        }
+        if let Some(reason) = &queue.settings.pause_reason {
+            detail += &format!(" Reason: {reason}");
+        }
+        let resume = Remedy::ResumeQueue(name.to_string());
+        Some(Found::new(Urgency::Info, sentence, page()).detail(detail).remedy(resume))
+    } else if queue.workers == 0 && !ready.is_zero() {
+        let sentence = format!("{name} has {} ready and no worker", ready.jobs());
+        let detail = format!("The oldest has waited {waited}. Start a worker that serves it.");
+        Some(Found::new(Urgency::Error, sentence, page()).detail(detail))
+    } else if let Some(consumer) = consumer.filter(|_| lags(queue)) {
+        let waiting = Count::from(queue.counts.of_state(State::Pending));
+        let wait = if waiting.value == 1 { "delivery waits" } else { "deliveries wait" };
+        let sentence = format!("Consumer {consumer} lags: {waiting} {wait}");
+        let detail = format!("The oldest has waited {waited}; {} workers.", queue.workers);
+        let place = Place::Consumer(consumer.to_owned());
+        Some(Found::new(Urgency::Warning, sentence, place).detail(detail))
+    } else if age >= LATE {
+        let sentence = format!("The oldest ready job of {name} has waited {waited}");
+        let detail = format!("{} ready, {} workers.", ready.jobs(), queue.workers);
+        Some(Found::new(Urgency::Warning, sentence, page()).detail(detail))
+    } else if queue.health.score < ILL {
+        let sentence = format!("The health of {name} is {} of 100", queue.health.score);
+        let detail = reasons(queue).join("; ");
+        Some(Found::new(Urgency::Warning, sentence, page()).detail(detail))
+    } else {
+        None
+    }
+}
+
+/// Whether the consumer with these deliveries lags.
+fn lags(queue: &Queue) -> bool {
+    let waiting = queue.counts.of_state(State::Pending).value;
+    waiting >= LAG || queue.oldest_ready_age.is_some_and(|age| age >= LATE)
+}
+
+/// What the store finds wrong with how it runs now, such as a transaction that stays open. How it
+/// is set up is said by `doctor` alone: that does not change from hour to hour.
+pub(crate) fn of_finding(finding: &Finding) -> Option<Found> {
+    let urgency = match (finding.cause, finding.severity) {
+        (Cause::Setup, _) | (_, Severity::Note) => return None,
+        (Cause::Operation, Severity::Warning) => Urgency::Warning,
+        (Cause::Operation, Severity::Error) => Urgency::Error,
+    };
+    let sentence = format!("The store: {}", finding.message);
+    Some(Found::new(urgency, sentence, Place::Doctor).detail(&finding.remedy))
 }
 
 /// The causes of lost points of health, without the points: `2 of the last 20 ended jobs died`.
@@ -162,15 +221,102 @@ pub(crate) fn of_group(group: &ErrorGroupBody) -> Found {
     let place = Place::ErrorGroup { id: id.clone(), queue: queue.clone() };
     let note = note.as_ref().map(|note| format!("; note of {}: {}", note.by, note.text));
     let note = note.unwrap_or_default();
-    Found::new(urgency, format!("New error in {queue}: {signature}"), place)
+    let found = Found::new(urgency, format!("New error in {queue}: {signature}"), place)
         .detail(format!("{kind}: {}, {dead} dead{note}", failures.of("failure")))
-        .since(first.0)
+        .since(first.0);
+    let [group, queue, kind] = [id, queue, kind].map(String::clone);
+    match deaths {
+        0 => found,
+        _ => found.remedy(Remedy::RetryDead { group, queue, kind }),
+    }
 }
 
 /// A schedule whose job was due then.
 pub(crate) fn of_schedule(name: &str, due: Timestamp, as_of: Timestamp) -> Option<Found> {
     let sentence = format!("Schedule {name} is late");
     let detail = "No server or worker with a caretaker has enqueued its job.";
-    let found = Found::new(Urgency::Error, sentence, Place::Schedule(name.to_owned()));
+    let found = Found::new(Urgency::Error, sentence, Place::Schedule(name.to_owned()))
+        .remedy(Remedy::RunSchedule(name.to_owned()));
     (as_of.since(due) > LATE).then(|| found.detail(detail).since(due))
+}
+
+#[cfg(test)]
+mod tests {
+    use queuekit::memory::MemoryStore;
+    use queuekit::{Client, JobDraft};
+
+    use super::*;
+
+    /// A queue with this number of jobs, the oldest of which has waited for so long.
+    async fn queue(jobs: u64, age: Duration, workers: u64) -> Queue {
+        let client = Client::new(MemoryStore::new());
+        let jobs = (0..jobs).map(|_| JobDraft::new("t", "1").queue("mails"));
+        client.enqueue_all(jobs).await.unwrap().ids().unwrap();
+        let mut queue = client.queues().list(None, 1).await.unwrap().queues.remove(0);
+        (queue.oldest_ready_age, queue.workers) = (Some(age), workers);
+        queue
+    }
+
+    fn sentences(found: &[Found]) -> Vec<&str> {
+        found.iter().map(|found| found.sentence.as_str()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_consumer_lags_if_many_deliveries_wait_or_one_waits_for_long() {
+        let before = LATE - Duration::from_millis(1);
+        for (jobs, age, sentence) in [
+            (LAG - 1, before, None),
+            (LAG, before, Some("Consumer mailer lags: 100 deliveries wait")),
+            (1, LATE, Some("Consumer mailer lags: 1 delivery waits")),
+        ] {
+            let found = of_queue(&queue(jobs, age, 1).await, Some("mailer"));
+            assert_eq!(sentences(&found), Vec::from_iter(sentence), "{jobs}, {age:?}");
+            let places: Vec<_> = found.iter().map(|found| &found.place).collect();
+            let page = Place::Consumer("mailer".to_owned());
+            assert_eq!(places, Vec::from_iter(sentence.map(|_| &page)));
+        }
+        let plain = of_queue(&queue(LAG, LATE, 1).await, None);
+        assert_eq!(sentences(&plain), ["The oldest ready job of mails has waited 1m"]);
+        let idle = of_queue(&queue(LAG, LATE, 0).await, Some("mailer"));
+        assert_eq!(sentences(&idle), ["mails has 100 jobs ready and no worker"]);
+    }
+
+    #[tokio::test]
+    async fn a_paused_queue_can_be_resumed_while_jobs_wait() {
+        let mut paused = queue(1, LATE, 0).await;
+        paused.settings.paused = true;
+        let found = of_queue(&paused, None);
+        let resume = Remedy::ResumeQueue("mails".to_owned());
+        assert_eq!(found[0].remedy, Some(resume), "{found:?}");
+    }
+
+    #[test]
+    fn a_late_schedule_can_be_run_now() {
+        let due = Timestamp::from_millis(0);
+        let at = |age: Duration| Timestamp::from_millis(i64::try_from(age.as_millis()).unwrap());
+        assert!(of_schedule("nightly", due, at(LATE)).is_none());
+        let late = of_schedule("nightly", due, at(LATE + Duration::from_millis(1))).unwrap();
+        assert_eq!(late.remedy, Some(Remedy::RunSchedule("nightly".to_owned())));
+    }
+
+    /// Guard: how a store is set up would need attention for ever.
+    #[test]
+    fn a_finding_needs_attention_if_it_comes_and_goes() {
+        let finding = |cause, severity| Finding {
+            severity,
+            cause,
+            message: "a transaction is open for 400 s".to_owned(),
+            remedy: "end it".to_owned(),
+        };
+        for severity in [Severity::Note, Severity::Warning, Severity::Error] {
+            assert!(of_finding(&finding(Cause::Setup, severity)).is_none(), "{severity:?}");
+        }
+        let urgency =
+            |severity| of_finding(&finding(Cause::Operation, severity)).map(|found| found.urgency);
+        assert_eq!(urgency(Severity::Note), None);
+        assert_eq!(urgency(Severity::Warning), Some(Urgency::Warning));
+        assert_eq!(urgency(Severity::Error), Some(Urgency::Error));
+        let found = of_finding(&finding(Cause::Operation, Severity::Warning)).unwrap();
+        assert_eq!((found.place, found.detail.as_str()), (Place::Doctor, "end it"));
+    }
 }

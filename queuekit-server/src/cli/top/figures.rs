@@ -141,7 +141,8 @@ impl Figures {
     pub(super) fn concerns(&self, now: Timestamp) -> Vec<Found> {
         // Groups begin by the clock of the store.
         let store_now = self.queues().iter().map(|queue| queue.as_of).max().unwrap_or(now);
-        let mut found: Vec<Found> = self.queues().iter().flat_map(attention::of_queue).collect();
+        let of_queue = |queue| attention::of_queue(queue, None);
+        let mut found: Vec<Found> = self.queues().iter().flat_map(of_queue).collect();
         found.extend(self.workers().iter().filter_map(|worker| {
             let (age, quiet) = (worker.age_ms, worker.quiet_ms);
             let (age, quiet) = (Duration::from_millis(age), Duration::from_millis(quiet));

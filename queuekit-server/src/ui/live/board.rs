@@ -220,7 +220,7 @@ mod tests {
 
     use super::super::WatchedJob;
     use super::*;
-    use crate::api::test_app::{app_of, client_counting};
+    use crate::api::test_app::{app_counting, app_of, client_counting};
 
     async fn counted(jobs: usize) -> (Arc<Board>, Vec<JobId>, Arc<AtomicUsize>) {
         let store: Arc<dyn Backend> = Arc::new(MemoryStore::new());
@@ -269,6 +269,21 @@ mod tests {
             let calls = calls_in(SECONDS, viewers, jobs).await;
             assert!((most / 3..=most).contains(&calls), "{viewers}, {jobs}: {calls}");
         }
+    }
+
+    /// Guard: what the store finds wrong costs it more than figures.
+    #[tokio::test(start_paused = true)]
+    async fn s6_the_store_is_asked_what_it_finds_wrong_once_a_minute() {
+        let store: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let (app, calls) = app_counting("findings", &store);
+        let board = Board::new(app);
+        let (begun, mut seen) = (Instant::now(), None);
+        while begun.elapsed() < Duration::from_secs(600) {
+            seen = Some(board.after(seen.as_ref()).await);
+        }
+        let calls = calls.load(Ordering::SeqCst);
+        assert!((8..=10).contains(&calls), "{calls} in 10 minutes");
+        assert_eq!(seen.unwrap().extras.findings.len(), 1);
     }
 
     /// Guard: a job waits for its turn among those whose pages are open, and for nothing else.

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::Duration;
 
 use queuekit::error_groups::ErrorGroup;
 use queuekit::events::Subscription;
@@ -9,8 +10,9 @@ use queuekit::jobs::PageSize;
 use queuekit::queues::Queue;
 use queuekit::schedules::ScheduleName;
 use queuekit::store::Kind;
-use queuekit::store::capability::ScheduleQuery;
+use queuekit::store::capability::{Finding, ScheduleQuery};
 use queuekit::{QueueName, Timestamp};
+use tokio::time::Instant;
 
 use super::runs::RunsTrend;
 use super::trend::Trend;
@@ -22,6 +24,8 @@ const QUEUES: usize = 100;
 const GROUPS: usize = 200;
 /// The most schedules that are late.
 const SCHEDULES: usize = 100;
+/// The time between two looks at what the store finds wrong: it reads more than figures.
+const FINDINGS: Duration = Duration::from_secs(60);
 
 /// Each part is read in its turn, one in a second, so that the store gets one call for it.
 #[derive(Clone, Default)]
@@ -38,6 +42,9 @@ pub(in crate::ui) struct Extras {
     was_definition: bool,
     /// None until they were read.
     pub(in crate::ui) consumers: Option<Arc<[Subscription]>>,
+    /// What the store finds wrong, and when it was last asked.
+    pub(in crate::ui) findings: Arc<[Finding]>,
+    findings_read: Option<Instant>,
     pub(in crate::ui) trend: Trend,
     pub(in crate::ui) runs: RunsTrend,
 }
@@ -64,12 +71,13 @@ impl Extras {
     /// Those of the store.
     pub(super) async fn read_next(&mut self, app: &App, figures: &Figures) -> queuekit::Result<()> {
         let turn = self.turn;
-        self.turn = (turn + 1) % 6;
+        self.turn = (turn + 1) % 7;
         let now = figures.queues.first().map(|queue| queue.as_of);
         match (turn, now) {
             (0, _) => self.read_groups(app, figures).await,
             (2, _) => self.read_due(app).await,
             (4, _) => self.read_consumers(app).await,
+            (6, _) => self.read_findings(app).await,
             (5, Some(now)) => self.runs.read_next(app, now).await,
             (_, Some(now)) => self.trend.read_next(app, now).await,
             _ => Ok(()),
@@ -120,6 +128,17 @@ impl Extras {
             of.target = Some((job.queue().clone(), job.kind().clone()));
         }
         self.due = due.into();
+        Ok(())
+    }
+
+    async fn read_findings(&mut self, app: &App) -> queuekit::Result<()> {
+        let Some(inspect) = app.store().capabilities().inspect else { return Ok(()) };
+        if self.findings_read.is_some_and(|read| read.elapsed() < FINDINGS) {
+            return Ok(());
+        }
+        // A store that cannot tell is not asked more often.
+        self.findings_read = Some(Instant::now());
+        self.findings = inspect.findings().await?.into();
         Ok(())
     }
 

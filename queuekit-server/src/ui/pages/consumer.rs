@@ -63,21 +63,24 @@ fn facts(body: &SubscriptionBody) -> Facts {
 }
 
 fn actions(viewer: &Viewer, body: &SubscriptionBody) -> Vec<Action> {
-    let name = &body.consumer;
-    let lacks = !viewer.caller().has(Scope::Manage);
-    let verb = if body.enabled { "disable" } else { "enable" };
-    let label = if body.enabled { "Disable" } else { "Enable" };
+    vec![turn(viewer, &body.consumer, body.enabled)]
+}
+
+/// Disables a consumer that is enabled, or enables it.
+pub(super) fn turn(viewer: &Viewer, name: &str, is_enabled: bool) -> Action {
+    let (verb, label) = if is_enabled { ("disable", "Disable") } else { ("enable", "Enable") };
     let url = format!("{}/ui/consumers/{name}/{verb}", viewer.base());
     let mut action = Action::new(verb, url, &viewer.csrf(), format!("{label} {name}"))
         .cli(format!("queuekit subscription {verb} {name}"));
+    let lacks = !viewer.caller().has(Scope::Manage);
     action.impossible = lacks.then(|| "Your key lacks the scope manage".to_owned());
-    if body.enabled {
-        action = action.confirm(
+    match is_enabled {
+        false => action.tone(Tone::Primary),
+        true => action.confirm(
             format!("Disable {name}?"),
             "Events make no deliveries for it until it is enabled; a replay can make them later.",
-        );
+        ),
     }
-    vec![action.tone(if body.enabled { Tone::Plain } else { Tone::Primary })]
 }
 
 pub(super) async fn act(

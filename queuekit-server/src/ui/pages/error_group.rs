@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::errors::row;
 use super::filter::Filter;
 use super::job::last_error;
-use super::queue::why_not_admin;
+use super::queue::{why_not_admin, why_not_configure};
 use super::queue_rows::store_time;
 use super::text::{jobs_url, query};
 use super::{bulk, job_life, jobs, kind_trend};
@@ -45,7 +45,7 @@ pub(super) async fn show(
     };
     let now = viewer.ui.0.board.now().await;
     let at = store_time(&viewer, &now);
-    let filter = Filter::read(&words(&asked.queue, &group.kind, &id));
+    let filter = Filter::read(&words(&asked.queue, &group.kind, &group.id));
     let dead = jobs::page(&viewer, &filter, ROWS, None).await?;
     let sample = viewer.get(&format!("/v1/jobs/{}", group.sample)).await;
     let sample: Option<Job> = sample.ok().map(|answer| answer.read()).transpose()?;
@@ -83,10 +83,11 @@ pub(super) async fn show(
 
 /// A note is a setting of the queue.
 fn may_note(viewer: &Viewer) -> bool {
-    why_not_admin(viewer).is_none() && !viewer.caller().is_bound_to_kinds()
+    why_not_configure(viewer).is_none()
 }
 
-fn words(queue: &str, kind: &str, id: &GroupId) -> String {
+/// The filter of its dead jobs.
+pub(super) fn words(queue: &str, kind: &str, id: &str) -> String {
     format!("queue:{queue} kind:{kind} status:dead group:{id}")
 }
 
@@ -136,7 +137,7 @@ pub(super) async fn retry_one(
     let Some(group) = found.groups.first() else {
         return Err(Failure::not_found("this error group"));
     };
-    let filter = Filter::read(&words(queue, &group.kind, &id));
+    let filter = Filter::read(&words(queue, &group.kind, &group.id));
     let found = jobs::page(&viewer, &filter, 1, None).await?;
     let Some(job) = found.jobs.first() else {
         return Err(Failure::new(StatusCode::CONFLICT, none_found(&found)));

@@ -5,11 +5,11 @@ use axum::response::Response;
 use queuekit::Status;
 use queuekit::queues::Queue;
 
-use super::attention::{concern, of_extras, of_workers};
+use super::attention::{concern, of_extras, of_queues, of_workers};
 use super::history::{self, Range, RangeQuery};
 use super::queue_rows::{queues_of, table_of};
 use super::text::jobs_url;
-use crate::ui::attention::{self, Found};
+use crate::ui::attention::Found;
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
 use crate::ui::view::{
@@ -46,8 +46,7 @@ pub(in crate::ui) async fn show(
 
 /// All that needs attention, the most urgent first.
 pub(in crate::ui) fn concerns(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
-    let queues = queues_of(viewer, now);
-    let mut found: Vec<Found> = queues.flat_map(attention::of_queue).collect();
+    let mut found = of_queues(viewer, now);
     found.extend(of_workers(viewer, now));
     found.extend(of_extras(viewer, now));
     // Of equal ones always in the same order.
@@ -60,7 +59,7 @@ pub(in crate::ui) fn attention(viewer: &Viewer, now: &Snapshot) -> Attention {
     let more = found.len().saturating_sub(CONCERNS);
     let at = viewer.app().now();
     let shown = found.into_iter().take(CONCERNS);
-    let mut items: Vec<Concern> = shown.map(|found| concern(found, viewer.base(), at)).collect();
+    let mut items: Vec<Concern> = shown.map(|found| concern(viewer, found, at)).collect();
     if more > 0 {
         items.push(Concern {
             shape: "info",

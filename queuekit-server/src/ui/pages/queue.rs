@@ -169,26 +169,35 @@ async fn waiting(
 }
 
 fn actions(viewer: &Viewer, queue: &Queue) -> Vec<Action> {
-    let name = &queue.name;
-    let action = |verb: &str, label: &str| {
-        let url = format!("{}/ui/queues/{name}/{verb}", viewer.base());
-        let action = Action::new("pause", url, &viewer.csrf(), format!("{label} {name}"));
-        action.cli(format!("queuekit queue {verb} {name}"))
-    };
-    let action = match queue.settings.paused {
-        true => action("resume", "Resume").tone(Tone::Primary),
-        false => action("pause", "Pause")
+    let name = queue.name.as_str();
+    vec![match queue.settings.paused {
+        true => resume(viewer, name),
+        false => turn(viewer, name, "pause", "Pause")
             .input("reason", "Reason, if you like", InputKind::Text { most: 500 })
             .input("for", "Ends", InputKind::Choice(PAUSES))
             .confirm(
                 format!("Pause {name}?"),
                 "Workers reserve no more of its jobs. Running jobs continue.",
             ),
-    };
-    vec![match why_not_admin(viewer) {
-        Some(why) => action.impossible(why),
-        None => action,
     }]
+}
+
+/// Ends the pause of a queue.
+pub(super) fn resume(viewer: &Viewer, name: &str) -> Action {
+    turn(viewer, name, "resume", "Resume").tone(Tone::Primary)
+}
+
+fn turn(viewer: &Viewer, name: &str, verb: &str, label: &str) -> Action {
+    let url = format!("{}/ui/queues/{name}/{verb}", viewer.base());
+    let mut action = Action::new("pause", url, &viewer.csrf(), format!("{label} {name}"));
+    action.impossible = why_not_configure(viewer);
+    action.cli(format!("queuekit queue {verb} {name}"))
+}
+
+/// Why the viewer cannot change the settings of queues: they affect jobs of all kinds.
+pub(super) fn why_not_configure(viewer: &Viewer) -> Option<String> {
+    let is_bound = viewer.caller().is_bound_to_kinds();
+    why_not_admin(viewer).or_else(|| is_bound.then(|| "Your key is for some kinds".to_owned()))
 }
 
 /// Why the viewer cannot change queues and jobs.
@@ -274,7 +283,7 @@ fn settings(viewer: &Viewer, queue: &Queue, changed: Option<(String, When)>) -> 
         url: format!("{}/ui/queues/{name}/settings", viewer.base()),
         rows,
         changed,
-        impossible: why_not_admin(viewer),
+        impossible: why_not_configure(viewer),
         cli: format!("queuekit queue set {name} --help"),
     }
 }

@@ -166,32 +166,38 @@ fn facts(schedule: &ScheduleBody, now: Timestamp) -> Facts {
 }
 
 fn actions(viewer: &Viewer, row: &ScheduleRow, differs_from_code: bool) -> Vec<Action> {
-    let lacks = !viewer.caller().has(Scope::Manage);
-    let why = lacks.then(|| "Your key lacks the scope manage".to_owned());
     let name = &row.name;
-    let action = |verb: &'static str, label: String, cli: &str| {
-        let url = format!("{}/ui/schedules/{name}/{verb}", viewer.base());
-        let mut action = Action::new(verb, url, &viewer.csrf(), label);
-        action.impossible = why.clone();
-        action.cli(format!("queuekit cron {cli} {name}"))
-    };
+    let action = |verb, label: String| action(viewer, name, verb, label);
     let turn = match row.is_paused {
-        true => action("resume", format!("Resume {name}"), "resume").tone(Tone::Primary),
-        false => action("pause", format!("Pause {name}"), "pause"),
+        true => action("resume", format!("Resume {name}")).tone(Tone::Primary),
+        false => action("pause", format!("Pause {name}")),
     };
-    let reset = action("reset", format!("Reset {name} to the code"), "reset");
+    let reset = action("reset", format!("Reset {name} to the code"));
     let reset = reset.confirm(
         format!("Reset {name} to the code?"),
         "The next start of a program that declares it restores the definition of its code. Until \
          then, the schedule stays as it is.",
     );
-    let mut actions = vec![action("run", format!("Run {name} now"), "run"), turn];
+    let mut actions = vec![run(viewer, name), turn];
     actions.extend(differs_from_code.then_some(reset));
-    actions.push(action("delete", format!("Delete {name}"), "delete").tone(Tone::Danger).confirm(
+    actions.push(action("delete", format!("Delete {name}")).tone(Tone::Danger).confirm(
         format!("Delete the schedule {name}?"),
         "It enqueues nothing any more. Jobs that it has enqueued stay.",
     ));
     actions
+}
+
+/// Enqueues a job of a schedule.
+pub(super) fn run(viewer: &Viewer, name: &str) -> Action {
+    action(viewer, name, "run", format!("Run {name} now"))
+}
+
+fn action(viewer: &Viewer, name: &str, verb: &str, label: String) -> Action {
+    let url = format!("{}/ui/schedules/{name}/{verb}", viewer.base());
+    let mut action = Action::new(verb, url, &viewer.csrf(), label);
+    let lacks = !viewer.caller().has(Scope::Manage);
+    action.impossible = lacks.then(|| "Your key lacks the scope manage".to_owned());
+    action.cli(format!("queuekit cron {verb} {name}"))
 }
 
 pub(super) async fn act(

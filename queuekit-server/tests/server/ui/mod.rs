@@ -3,6 +3,7 @@
 
 mod allowed;
 mod assets;
+mod attention;
 mod browser;
 mod changes;
 mod counts;
