@@ -70,6 +70,18 @@ impl Trend {
         self.queues.get(queue).into_iter().flatten().cloned().collect()
     }
 
+    /// The jobs that a queue has completed in the last minutes that are over; none if they were not
+    /// read yet.
+    pub(in crate::ui) fn completed_lately(
+        &self,
+        queue: &QueueName,
+        minutes: usize,
+        now: Timestamp,
+    ) -> Option<u64> {
+        let of_hour = self.is_whole(now).then(|| self.completed(queue, now))?;
+        Some(of_hour.iter().rev().take(minutes).sum())
+    }
+
     /// The jobs that a queue has completed in each minute of the hour before, oldest first.
     pub(in crate::ui) fn completed(&self, queue: &QueueName, now: Timestamp) -> Vec<u64> {
         let mut values = vec![0; MINUTES];
@@ -92,7 +104,8 @@ mod tests {
     use std::time::Duration;
 
     use queuekit::memory::MemoryStore;
-    use queuekit::store::{Backend, Clock, ManualClock};
+    use queuekit::store::{Ack, Backend, Clock, LeaseTtl, ManualClock, Reserve};
+    use queuekit::workers::WorkerId;
     use queuekit::{Client, JobDraft};
 
     use super::*;
@@ -123,5 +136,34 @@ mod tests {
         assert_eq!(enqueued, [1, 2, 3]);
         clock.advance(Duration::from_secs(180));
         assert!(!trend.is_whole(clock.now()), "later rows were not read");
+    }
+
+    /// Guard: the rate of a consumer is that of the last minutes alone.
+    #[tokio::test]
+    async fn what_was_completed_lately_is_counted_by_minutes() {
+        let clock = ManualClock::default();
+        let store = MemoryStore::with_clock(clock.clone());
+        let client = Client::new(store.clone());
+        let app = app_of(client.clone());
+        let mut trend = Trend::default();
+        let queue = QueueName::default();
+        for jobs in [4_u64, 2, 1, 0] {
+            for _ in 0..jobs {
+                client.enqueue(JobDraft::new("t", "1")).await.unwrap();
+                let lease = store.reserve(&request()).await.unwrap().leases.remove(0);
+                client.ack(vec![Ack::new(lease.token)]).await.unwrap();
+            }
+            assert!(store.capabilities().history.unwrap().record_totals().await.unwrap());
+            clock.advance(Duration::from_secs(60));
+        }
+        let lately = |trend: &Trend, minutes| trend.completed_lately(&queue, minutes, clock.now());
+        assert_eq!(lately(&trend, 2), None, "nothing was read yet");
+        trend.read_next(&app, clock.now()).await.unwrap();
+        assert_eq!([2, 3, 60].map(|minutes| lately(&trend, minutes)), [1, 3, 3].map(Some));
+    }
+
+    fn request() -> Reserve {
+        let ttl = LeaseTtl::new(Duration::from_secs(10)).unwrap();
+        Reserve::new(QueueName::default(), 1, ttl, WorkerId::new("w").unwrap()).unwrap()
     }
 }

@@ -13,16 +13,18 @@ use super::job_row::brief;
 use super::queue_rows::{queues_of, store_time};
 use super::text::query;
 use crate::api::newest_events;
+use crate::ui::attention::LAG;
 use crate::ui::failure::Failure;
 use crate::ui::live::{NewEvents, Snapshot};
 use crate::ui::view::{
-    ConsumerRow, ConsumerTable, Count, EventLog, EventRow, Events, Mark, Ms, Newer, Page, When,
+    ConsumerRow, ConsumerTable, Count, EventLog, EventRow, Events, Mark, Ms, Newer, Page, Rate,
+    When,
 };
 use crate::ui::viewer::Viewer;
 use crate::wire::{ConsumerStatsBody, RetentionBody, SubscriptionBody, SubscriptionsBody};
 
-/// A consumer lags if this number of deliveries wait.
-const LAG: u64 = 100;
+/// The rate of a consumer is that of this number of minutes.
+const RATE_MINUTES: usize = 10;
 /// A consumer fails if this share of its last deliveries did, in percent.
 const FAILING: u8 = 10;
 
@@ -72,9 +74,17 @@ fn table(viewer: &Viewer, consumers: Vec<SubscriptionBody>, now: &Snapshot) -> C
         {
             row.mark = Mark::new("warning", "has dead");
         }
+        row.rate = queue.and_then(|queue| rate(queue, now));
         row
     });
     ConsumerTable { rows: rows.collect() }
+}
+
+/// How many deliveries it completes a minute; none until the minutes were read.
+fn rate(queue: &Queue, now: &Snapshot) -> Option<Rate> {
+    let trend = &now.extras.trend;
+    let completed = trend.completed_lately(&queue.name, RATE_MINUTES, queue.as_of)?;
+    Some(Rate { completed, minutes: RATE_MINUTES as u64 })
 }
 
 /// Whether a page of this query shows the end of the log, and the viewer may see that it grows.
@@ -210,6 +220,7 @@ pub(super) fn consumer(body: &SubscriptionBody, base: &str) -> ConsumerRow {
         running: count(|stats| stats.in_flight),
         dead: count(|stats| stats.dead),
         completed: count(|stats| stats.totals.completed),
+        rate: None,
         failing,
         p50: stats.and_then(|stats| stats.latency_p50_ms).map(Ms),
         p95: stats.and_then(|stats| stats.latency_p95_ms).map(Ms),

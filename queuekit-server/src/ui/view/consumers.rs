@@ -1,5 +1,7 @@
 //! Events and their consumers.
 
+use std::fmt;
+
 use askama::Template;
 
 use super::{Action, Chart, Count, Facts, Mark, Ms, Newer, RangeLink, Shell, When, parts};
@@ -58,10 +60,30 @@ pub(crate) struct ConsumerRow {
     pub(crate) running: Count,
     pub(crate) dead: Count,
     pub(crate) completed: Count,
+    /// Deliveries that it completes; none if that is not known yet.
+    pub(crate) rate: Option<Rate>,
     /// Share of the last 100 that failed, in percent.
     pub(crate) failing: u8,
     pub(crate) p50: Option<Ms>,
     pub(crate) p95: Option<Ms>,
+}
+
+/// How often something happens: `12/min`, or `0.3/min`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate {
+    pub(crate) completed: u64,
+    pub(crate) minutes: u64,
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let a_minute = self.completed as f64 / self.minutes.max(1) as f64;
+        match self.completed {
+            0 => f.write_str("0/min"),
+            _ if a_minute < 10.0 => write!(f, "{a_minute:.1}/min"),
+            _ => write!(f, "{}/min", Count::exact(a_minute.round() as u64)),
+        }
+    }
 }
 
 /// An event of the log.
@@ -107,4 +129,16 @@ pub(crate) struct Replay {
     pub(crate) name: String,
     pub(crate) impossible: Option<String>,
     pub(crate) cli: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_below_ten_has_a_decimal() {
+        let rate = |completed| Rate { completed, minutes: 10 }.to_string();
+        let rates = [0, 1, 99, 104, 12_345].map(rate);
+        assert_eq!(rates, ["0/min", "0.1/min", "9.9/min", "10/min", "1,235/min"]);
+    }
 }
