@@ -55,7 +55,7 @@ class AsyncWorkerTest(Faked):
                 raise
 
         self.fake.lease("1", **job)
-        self.start({"t": handler})
+        self.start({"t": handler}, lease_ms=2000)
         self.fake.wait_for(self.nacks)
         return seen, self.nacks()[0]["kind"], self.nacks()[0]["error"]
 

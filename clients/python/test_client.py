@@ -130,7 +130,7 @@ class ClientTest(Faked):
         self.assertEqual(self.fake.connections, 2)
 
     def test_a_late_answer_ends_the_try_and_is_not_read_as_the_next(self):
-        client = self.open(self.fake.url, timeout=0.2, deadline=0)
+        client = self.open(self.fake.url, timeout=0.6, deadline=0)
         self.fake.script["/v1/jobs/1"] = ["late"]
         self.fake.script["/v1/jobs/2"] = [(200, {}, {"id": "2"})]
         with self.assertRaises(errors.Unreachable):
@@ -167,7 +167,7 @@ class AsyncClientTest(ClientTest):
         async def cancel():
             async with AsyncClient(self.fake.url) as client:
                 with self.assertRaises(TimeoutError):
-                    async with asyncio.timeout(0.2):
+                    async with asyncio.timeout(0.5):
                         await client.reserve(["q"], "w", wait_ms=20_000)
                 self.fake.lease("1")
                 await client.get_job("1")
