@@ -167,6 +167,7 @@ impl Watch {
         if self.told != Some(hash) {
             self.told = Some(hash);
             self.waiting = Event::default().event("job").json_data(&job).ok();
+            budget.begin_sending();
             self.budget = Some(budget);
         }
     }

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
-use tokio_util::sync::CancellationToken;
 
 use crate::peer_network::{is_proxy, network_of};
 use crate::web::HttpLimits;
+use crate::web::connection_end::ConnectionEnd;
 use crate::web::limits::LiveLimits;
 
 /// Time to receive the head of a request while more than half of the places are taken.
@@ -33,7 +33,7 @@ struct Open {
     next: u64,
     by_address: HashMap<IpAddr, usize>,
     /// Connections without an admitted request in progress, those longest without one first.
-    idle: BTreeMap<u64, CancellationToken>,
+    idle: BTreeMap<u64, ConnectionEnd>,
 }
 
 /// An open connection, until it is dropped.
@@ -42,7 +42,7 @@ pub(super) struct Connection {
     connections: Arc<Connections>,
     address: IpAddr,
     activity: Mutex<Activity>,
-    evicted: CancellationToken,
+    evicted: ConnectionEnd,
     pub(super) header_timeout: Duration,
     _place: OwnedSemaphorePermit,
 }
@@ -87,7 +87,7 @@ impl Connections {
         let header_timeout =
             if is_crowded { header_timeout.min(CROWDED_HEADER_TIMEOUT) } else { header_timeout };
         let mut open = self.open();
-        let evicted = CancellationToken::new();
+        let evicted = ConnectionEnd::new();
         *open.by_address.entry(address).or_default() += 1;
         let activity = Mutex::new(Activity { requests: 0, number: open.idle(&evicted) });
         let connections = Arc::clone(self);
@@ -98,7 +98,7 @@ impl Connections {
     async fn evict(&self) {
         loop {
             if let Some((_, oldest)) = self.open().idle.pop_first() {
-                return oldest.cancel();
+                return oldest.end();
             }
             self.idled.notified().await;
         }
@@ -111,7 +111,7 @@ impl Connections {
 
 impl Open {
     /// Adds it as the last one to be evicted, and returns its number.
-    fn idle(&mut self, evicted: &CancellationToken) -> u64 {
+    fn idle(&mut self, evicted: &ConnectionEnd) -> u64 {
         let number = self.next;
         self.next += 1;
         self.idle.insert(number, evicted.clone());
@@ -126,7 +126,7 @@ impl Connection {
         // Every path that holds both takes these locks in this order.
         let (mut activity, mut open) = (self.activity(), self.connections.open());
         // It was chosen to make room a moment ago.
-        if self.evicted.is_cancelled() {
+        if self.evicted.has_ended() {
             return None;
         }
         open.idle.remove(&activity.number);
@@ -147,9 +147,15 @@ impl Connection {
         self.activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Completes when its place is needed, and no admitted request is in progress.
+    /// Ends it although a request may be in progress.
+    pub(super) fn end_early(&self) -> ConnectionEnd {
+        self.evicted.clone()
+    }
+
+    /// Completes when its place is needed and no admitted request is in progress, or when it is
+    /// ended early.
     pub(super) async fn evicted(&self) {
-        self.evicted.cancelled().await;
+        self.evicted.ended().await;
     }
 }
 
@@ -220,9 +226,7 @@ mod tests {
             silent.evicted().await;
             drop(silent);
         });
-        assert!(
-            probe.is_some() && !younger.evicted.is_cancelled() && !speaking.evicted.is_cancelled()
-        );
+        assert!(probe.is_some() && !younger.evicted.has_ended() && !speaking.evicted.has_ended());
         drop(youngest);
     }
 
@@ -237,11 +241,11 @@ mod tests {
         let (next, ()) = tokio::join!(biased; from(connections, "192.0.2.9"), async {
             drop(first);
             tokio::task::yield_now().await;
-            assert!(!answered.evicted.is_cancelled(), "another request on it is in progress");
+            assert!(!answered.evicted.has_ended(), "another request on it is in progress");
             drop(second);
             answered.evicted().await;
             assert!(answered.begin().is_none(), "it is being closed");
-            assert!(!younger.evicted.is_cancelled(), "its request is in progress");
+            assert!(!younger.evicted.has_ended(), "its request is in progress");
             drop(answered);
         });
         let next = next.unwrap();
@@ -251,6 +255,6 @@ mod tests {
             next.evicted().await;
             drop(next);
         });
-        assert!(last.is_some() && !younger.evicted.is_cancelled());
+        assert!(last.is_some() && !younger.evicted.has_ended());
     }
 }

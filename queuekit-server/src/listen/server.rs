@@ -196,11 +196,13 @@ impl Service {
         stream.as_mut().set_write_timeout_pinned(Some(WRITE_TIMEOUT));
         let stream = DetectDisconnect::new(stream);
         let (peer, connection) = (self.peer, Arc::clone(&self.connection));
+        let end = connection.end_early();
         let on_admit = OnAdmit(Arc::new(move || Some(Box::new(connection.begin()?))));
         let drains = self.drains;
         let routes = self.routes.map_request(move |mut request: hyper::Request<_>| {
             request.extensions_mut().insert(peer);
             request.extensions_mut().insert(on_admit.clone());
+            request.extensions_mut().insert(end.clone());
             discard_body(request, &drains)
         });
         let serving = http1::Builder::new()

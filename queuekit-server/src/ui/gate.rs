@@ -19,7 +19,6 @@ use super::viewer::Viewer;
 use super::{next, pages, same_origin};
 use crate::web::RouteKind;
 use crate::web::access_log::AccessLogEntry;
-use crate::web::auth::Peer;
 use crate::web::keys::now;
 
 /// Pages: they need a session, unless the server has no keys. Forms also need its token.
@@ -165,14 +164,14 @@ impl Ui {
 
     fn admit(&self, parts: &Parts) -> Result<Viewer, Refused> {
         self.check_origin(parts).map_err(Refused::Failure)?;
-        let peer: Option<Peer> = parts.extensions.get().copied();
+        let request = &parts.extensions;
         let keys = self.0.middleware.keys();
         let path = self.path_of(parts);
         if keys.is_empty() {
-            return Ok(Viewer::anybody(self, peer, path));
+            return Ok(Viewer::anybody(self, request, path));
         }
         let session = self.0.sessions.find(&parts.headers, keys, now()).ok_or(Refused::Stranger)?;
-        Ok(Viewer::of(self, session, peer, path))
+        Ok(Viewer::of(self, session, request, path))
     }
 
     /// The page and its query, without the base path.

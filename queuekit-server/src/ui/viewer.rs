@@ -10,14 +10,13 @@ use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{Extensions, HeaderValue, StatusCode};
 use axum::response::Response;
 
 use super::failure::Failure;
 use super::session::Session;
 use super::shared::Ui;
 use crate::api::App;
-use crate::web::auth::Peer;
 use crate::web::keys::now;
 use crate::web::off_the_runtime::slow_off_the_runtime;
 use crate::web::response_budget::BudgetedBody;
@@ -52,15 +51,16 @@ pub(super) enum Role {
 
 impl Viewer {
     /// The holder of a session.
-    pub(super) fn of(ui: &Ui, session: Session, peer: Option<Peer>, path: String) -> Self {
-        let caller = Caller::holder(Arc::clone(&session.key), peer);
+    pub(super) fn of(ui: &Ui, session: Session, request: &Extensions, path: String) -> Self {
+        let peer = request.get().copied();
+        let caller = Caller::holder(Arc::clone(&session.key), peer).on(request);
         let session = Some(Arc::new(session));
         Self { ui: ui.clone(), caller, session, path, has_asked: Arc::default() }
     }
 
     /// Anybody, on a server without keys.
-    pub(super) fn anybody(ui: &Ui, peer: Option<Peer>, path: String) -> Self {
-        let caller = Caller::anybody(peer);
+    pub(super) fn anybody(ui: &Ui, request: &Extensions, path: String) -> Self {
+        let caller = Caller::anybody(request.get().copied()).on(request);
         Self { ui: ui.clone(), caller, session: None, path, has_asked: Arc::default() }
     }
 

@@ -5,12 +5,13 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::StatusCode;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use axum::http::{Extensions, StatusCode};
 use queuekit::jobs::Kind;
 use queuekit::{Job, QueueName};
 
+use super::connection_end::ConnectionEnd;
 use super::glob::Glob;
 use super::keys::{Key, KeyEntry, Keys, Scope, now};
 use super::operator;
@@ -24,6 +25,7 @@ const EVENTS: &str = "event.";
 pub(crate) struct Caller {
     key: Option<Arc<Key>>,
     peer: Option<Peer>,
+    connection: Option<ConnectionEnd>,
 }
 
 /// The other end of a connection; behind a proxy, that is the proxy.
@@ -33,17 +35,17 @@ pub(crate) struct Peer(pub(crate) IpAddr);
 impl Caller {
     /// The operator who runs this program, and may do everything.
     pub(crate) fn operator() -> Self {
-        Self { key: None, peer: None }
+        Self { key: None, peer: None, connection: None }
     }
 
     /// The holder of this key.
     pub(crate) fn holder(key: Arc<Key>, peer: Option<Peer>) -> Self {
-        Self { key: Some(key), peer }
+        Self { key: Some(key), peer, connection: None }
     }
 
     /// Anybody, who may do everything: on a server without keys, or before the check of keys.
     pub(crate) fn anybody(peer: Option<Peer>) -> Self {
-        Self { key: None, peer }
+        Self { key: None, peer, connection: None }
     }
 
     /// The sender of this request.
@@ -53,14 +55,25 @@ impl Caller {
     pub(crate) fn of(keys: &Keys, is_open: bool, parts: &Parts) -> Result<Self, Problem> {
         let peer = parts.extensions.get().copied();
         if is_open {
-            return Ok(Self::anybody(peer));
+            return Ok(Self::anybody(peer).on(&parts.extensions));
         }
         let found = sent_key(parts).and_then(|key| keys.find(key, now()));
-        found.map(|key| Self::holder(key, peer)).ok_or_else(|| {
+        found.map(|key| Self::holder(key, peer).on(&parts.extensions)).ok_or_else(|| {
             let detail = "send a key of this server as `Authorization: Bearer qk_..`; \
                           `queuekit key new` creates one";
             Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
         })
+    }
+
+    /// The same, on the connection of a request with these extensions.
+    #[must_use]
+    pub(crate) fn on(self, request: &Extensions) -> Self {
+        Self { connection: request.get().cloned(), ..self }
+    }
+
+    /// What ends the connection of the request; none of calls within this program.
+    pub(crate) fn connection(&self) -> Option<&ConnectionEnd> {
+        self.connection.as_ref()
     }
 
     /// # Errors

@@ -1,15 +1,18 @@
 //! A budget of memory for requests and answers, counted before it is allocated.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 
 use super::HttpLimits;
+use super::answer_share::AnswerShare;
 use super::auth::Caller;
 use super::fair_share::{FairShare, KEY_PART, ShareSize};
 use super::problem::Problem;
+use super::unsent_answers::UnsentAnswer;
 
 /// The budget is counted in pieces of this size.
 const PIECE: usize = 1024;
@@ -42,14 +45,6 @@ pub(crate) struct MemoryBudget {
     pages: AnswerShare,
 }
 
-/// What answers of a sort may use of the budget.
-#[derive(Debug)]
-struct AnswerShare {
-    pieces: FairShare,
-    /// The most that one answer may use, in bytes.
-    most: AtomicUsize,
-}
-
 impl MemoryBudget {
     /// Empty until it has a size.
     pub(crate) fn empty() -> Self {
@@ -69,21 +64,12 @@ impl MemoryBudget {
         self.pieces.resize(ShareSize { all: pieces(all - kept), of_key: pieces(of_key) });
         let leases = answers / LEASES;
         let pages = answers - leases;
-        self.leases.resize(leases, leases / KEY_PART);
-        self.pages.resize(pages, pages * PAGES_OF_KEY.0 / PAGES_OF_KEY.1);
+        let of_key = leases / KEY_PART;
+        self.leases.resize(ShareSize { all: leases / PIECE, of_key: of_key / PIECE });
+        let of_key = pages * PAGES_OF_KEY.0 / PAGES_OF_KEY.1;
+        self.pages.resize(ShareSize { all: pages / PIECE, of_key: of_key / PIECE });
         let kept = kept / PIECE;
         self.kept.resize(ShareSize { all: kept, of_key: kept / KEPT_OF_KEY });
-    }
-}
-
-impl AnswerShare {
-    fn empty() -> Self {
-        Self { pieces: FairShare::empty("bytes of answers"), most: AtomicUsize::new(0) }
-    }
-
-    fn resize(&self, all: usize, of_key: usize) {
-        self.most.store(of_key / PIECE * PIECE, Ordering::Relaxed);
-        self.pieces.resize(ShareSize { all: all / PIECE, of_key: of_key / PIECE });
     }
 }
 
@@ -100,6 +86,7 @@ pub(crate) struct RequestBudget {
     of_kept_of_key: Option<OwnedSemaphorePermit>,
     of_answers: Option<OwnedSemaphorePermit>,
     of_answers_of_key: Option<OwnedSemaphorePermit>,
+    unsent: Option<UnsentAnswer>,
     held: usize,
 }
 
@@ -118,6 +105,7 @@ impl RequestBudget {
             of_kept_of_key: None,
             of_answers: None,
             of_answers_of_key: None,
+            unsent: None,
             held: 0,
         }
     }
@@ -182,26 +170,42 @@ impl RequestBudget {
     async fn wait_up_to(&mut self, time: Duration, bytes: usize) -> Result<(), Problem> {
         let memory = Arc::clone(&self.memory);
         let answers = if self.for_leases { &memory.leases } else { &memory.pages };
-        let most = answers.most.load(Ordering::Relaxed);
         // More than this never becomes free.
-        let missing = pieces(bytes.min(most)).saturating_sub(self.held);
+        let missing = pieces(bytes).min(answers.most()).saturating_sub(self.held);
         if missing == 0 {
             return Ok(());
         }
         let many = u32::try_from(missing).unwrap_or(u32::MAX);
-        let pieces = &memory.pieces;
+        let (pieces, end) = (&memory.pieces, Instant::now() + time);
+        let left = || end.saturating_duration_since(Instant::now());
         // The part of the key first, so that a key beyond it takes nothing from others.
-        let of_answers_of_key = answers.pieces.wait_for_key(&self.caller, many, time).await?;
-        let of_answers = answers.pieces.wait_for_shared(many, time).await?;
+        let of_answers_of_key = answers.wait_for_key(&self.caller, many, left()).await?;
+        let of_answers = answers.wait_for_shared(&self.caller, many, left()).await?;
         // Guard: an answer that waits for others holds nothing of what its key needs for bodies.
-        let of_key = pieces.wait_for_key(&self.caller, many, time).await?;
-        let of_all = pieces.wait_for_shared(many, time).await?;
+        let of_key = pieces.wait_for_key(&self.caller, many, left()).await?;
+        let of_all = pieces.wait_for_shared(many, left()).await?;
         join(&mut self.of_key, of_key);
         join(&mut self.of_answers, Some(of_answers));
         join(&mut self.of_answers_of_key, of_answers_of_key);
         join(&mut self.of_all, Some(of_all));
         self.held += missing;
+        self.unsent.get_or_insert_with(|| answers.begin(&self.caller));
+        self.count_unsent();
         Ok(())
+    }
+
+    /// From now on only the client keeps this memory: if it reads slowly and others wait for
+    /// memory, its connection ends. What has been sent is to be added to the number that is
+    /// returned.
+    pub(crate) fn begin_sending(&self) -> Arc<AtomicUsize> {
+        let unsent = self.unsent.as_ref();
+        unsent.map(|unsent| unsent.send_to(&self.caller)).unwrap_or_default()
+    }
+
+    fn count_unsent(&self) {
+        if let (Some(unsent), Some(held)) = (&self.unsent, &self.of_answers) {
+            unsent.set_held(held.num_permits());
+        }
     }
 
     /// Shrinks to this size.
@@ -216,6 +220,7 @@ impl RequestBudget {
                 drop(held.as_mut().and_then(|held| held.split(spare.min(held.num_permits()))));
             }
             self.held -= spare;
+            self.count_unsent();
         }
     }
 }
@@ -321,14 +326,14 @@ mod tests {
         for page in &mut slow {
             page.wait_for(100 * MIB).await.unwrap();
         }
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         of(2).wait_for(2 * MIB).await.unwrap();
         assert_eq!(began.elapsed(), Duration::ZERO, "two keys leave room for a page");
         assert_eq!(of(0).wait_for(MIB).await.unwrap_err().kind(), "rate_limited");
         let mut rest = of(3);
         rest.wait_for(2 * MIB).await.unwrap();
         assert_eq!(of(2).wait_for(MIB).await.unwrap_err().kind(), "overloaded");
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         of(4).for_leases().wait_for(MIB / 2).await.unwrap();
         assert_eq!(began.elapsed(), Duration::ZERO);
     }
@@ -359,7 +364,7 @@ mod tests {
         let (memory, caller) = (memory(), caller("a"));
         let mut first = RequestBudget::of(&memory, &caller, false);
         first.take_for_answer(100 * MIB).await.unwrap();
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         let mut second = RequestBudget::of(&memory, &caller, false);
         assert_eq!(second.take_for_answer(1).await.unwrap_err().kind(), "rate_limited");
         assert_eq!(began.elapsed(), Duration::ZERO);

@@ -2,9 +2,11 @@
 //! are in [`api`](crate::api).
 
 pub(crate) mod access_log;
+mod answer_share;
 pub(crate) mod auth;
 mod auth_failures;
 mod body_buffer;
+pub(crate) mod connection_end;
 pub(crate) mod content_type;
 pub(crate) mod csrf;
 mod dashboard_options;
@@ -33,6 +35,7 @@ pub(crate) mod searches;
 mod seen_queues;
 pub(crate) mod store_calls;
 pub(crate) mod turns;
+mod unsent_answers;
 
 pub(crate) use auth::Caller;
 pub(crate) use dashboard_options::{BasePath, DashboardOptions, Redaction, SessionSecret};

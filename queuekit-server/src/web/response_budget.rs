@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use axum::body::Body;
@@ -48,10 +50,17 @@ pub(crate) async fn answer_written(
     Ok(response)
 }
 
-/// An answer that is being sent, and its memory.
+/// An answer that is being sent.
 pub(crate) struct BudgetedBody {
     left: Bytes,
-    _budget: Option<RequestBudget>,
+    sent: Arc<AtomicUsize>,
+}
+
+/// A whole answer, and its memory: that is given back when the connection has let go of the last
+/// piece, which may be long after it got it.
+struct WithBudget {
+    whole: Bytes,
+    _budget: RequestBudget,
 }
 
 impl BudgetedBody {
@@ -59,12 +68,19 @@ impl BudgetedBody {
     /// As of [`answer`].
     pub(crate) async fn of(mut budget: RequestBudget, whole: Bytes) -> Result<Self, Problem> {
         if whole.len() < LARGE {
-            return Ok(Self { left: whole, _budget: None });
+            return Ok(Self { left: whole, sent: Arc::default() });
         }
         budget.wait_for(whole.len()).await?;
         // What was set aside for the read may be more than the answer.
         budget.shrink_to(whole.len());
-        Ok(Self { left: whole, _budget: Some(budget) })
+        let sent = budget.begin_sending();
+        Ok(Self { left: Bytes::from_owner(WithBudget { whole, _budget: budget }), sent })
+    }
+}
+
+impl AsRef<[u8]> for WithBudget {
+    fn as_ref(&self) -> &[u8] {
+        &self.whole
     }
 }
 
@@ -80,6 +96,7 @@ impl http_body::Body for BudgetedBody {
             return Poll::Ready(None);
         }
         let length = self.left.len().min(PIECE);
+        self.sent.fetch_add(length, Ordering::Relaxed);
         Poll::Ready(Some(Ok(Frame::data(self.left.split_to(length)))))
     }
 
@@ -89,5 +106,37 @@ impl http_body::Body for BudgetedBody {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.left.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::web::HttpLimits;
+    use crate::web::auth::Caller;
+    use crate::web::memory_budget::MemoryBudget;
+
+    /// Guard: hyper drops a body as soon as it has the last piece, which is a part of the whole.
+    #[tokio::test(start_paused = true)]
+    async fn s6_an_answer_keeps_its_memory_until_its_last_piece_is_sent() {
+        const MOST: usize = 4 << 20;
+        let memory = MemoryBudget::empty();
+        memory.resize(&HttpLimits { buffered_bytes: 8 * MOST, ..HttpLimits::default() });
+        let memory = Arc::new(memory);
+        let budget = || RequestBudget::of(&memory, &Caller::operator(), false);
+        let mut body = BudgetedBody::of(budget(), vec![b'x'; MOST].into()).await.unwrap();
+        let mut last = None;
+        while let Some(piece) = body.frame().await {
+            last = Some(piece.unwrap());
+        }
+        drop(body);
+        // There is room for two of these.
+        let mut others = [budget(), budget()];
+        others[0].take_for_answer(MOST).await.unwrap();
+        others[1].take_for_answer(MOST).await.unwrap_err();
+        drop(last);
+        others[1].take_for_answer(MOST).await.unwrap();
     }
 }

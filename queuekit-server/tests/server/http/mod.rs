@@ -22,5 +22,6 @@ mod quotas;
 mod recent;
 mod reload;
 mod schemathesis;
+mod slow_readers;
 mod work;
 mod workers;
