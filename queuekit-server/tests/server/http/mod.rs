@@ -22,6 +22,7 @@ mod quotas;
 mod recent;
 mod reload;
 mod schemathesis;
+mod searches;
 mod slow_readers;
 mod work;
 mod workers;
