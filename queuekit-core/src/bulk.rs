@@ -146,7 +146,8 @@ impl BulkTotals {
 /// changed meanwhile is skipped.
 ///
 /// # Errors
-/// `Unsupported` if the store lacks [`Admin`]; those of listing and of the action.
+/// `Unsupported` if the store lacks [`Admin`]; those of listing and of the action; `Indeterminate`
+/// if the store failed after it had deleted some jobs of this step.
 pub async fn bulk<B: Backend + ?Sized>(backend: &B, request: &BulkRequest) -> Result<BulkReport> {
     let since = match (&request.action, request.since) {
         (BulkAction::Reschedule(_), None) => store_now(backend, &request.filter).await?,
@@ -210,12 +211,19 @@ async fn apply<B: Backend + ?Sized>(
                     Ok(gone) => deleted += u64::from(gone),
                     // A worker has leased the job since the page was read: it is skipped.
                     Err(error) if *error.kind() == ErrorKind::Conflict => {}
+                    Err(error) if deleted > 0 => return Err(partly(deleted, error)),
                     Err(error) => return Err(error),
                 }
             }
             deleted
         }
     })
+}
+
+/// Guard: what some jobs were deleted before is no error after which nothing has changed.
+fn partly(deleted: u64, cause: Error) -> Error {
+    let message = format!("{deleted} jobs of this step were deleted before the store failed");
+    Error::new(ErrorKind::Indeterminate, message).caused_by(cause).during("bulk")
 }
 
 /// A random part of a duration.
@@ -244,4 +252,30 @@ fn admin<B: Backend + ?Sized>(backend: &B) -> Result<&dyn Admin> {
         let message = "this store lacks Admin: its bulk actions can only dead-letter and delete";
         Error::new(ErrorKind::Unsupported, message).during("bulk")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::Client;
+    use crate::job::JobDraft;
+    use crate::memory::{MemoryStore, Operation, When};
+
+    #[tokio::test]
+    async fn r6_8_a_step_that_has_deleted_some_jobs_does_not_say_that_nothing_has_changed() {
+        let store = MemoryStore::new();
+        let client = Client::new(store.clone());
+        for _ in 0..3 {
+            client.enqueue(JobDraft::new("t", "1")).await.unwrap();
+        }
+        let step = BulkRequest::new(BulkAction::Delete, JobFilter::default());
+        for (nth, kind, left) in [(1, ErrorKind::Unavailable, 3), (3, ErrorKind::Indeterminate, 1)]
+        {
+            store.faults().fail(Operation::DeleteJob, nth, When::Before);
+            let error = bulk(&store, &step).await.unwrap_err();
+            assert_eq!(*error.kind(), kind, "{error}");
+            let kept = store.list_jobs(&JobFilter::default()).await.unwrap();
+            assert_eq!(kept.items.len(), left);
+        }
+    }
 }
