@@ -5,6 +5,7 @@ mod discard_body;
 mod disconnect;
 #[cfg(unix)]
 mod fd_limit;
+mod handshakes;
 mod reload;
 mod server;
 mod tls;

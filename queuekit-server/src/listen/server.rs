@@ -20,6 +20,7 @@ use tokio_util::task::TaskTracker;
 use super::connections::{Connection, Connections};
 use super::discard_body::{Drains, discard_body};
 use super::disconnect::DetectDisconnect;
+use super::handshakes::{HANDSHAKE_TIMEOUT, Handshakes};
 use super::reload::Reloader;
 use super::tls::Tls;
 use crate::config::StoreAddress;
@@ -50,6 +51,7 @@ pub(crate) struct Server {
     routes: Router,
     limits: Arc<LiveLimits>,
     connections: Arc<Connections>,
+    handshakes: Arc<Handshakes>,
     drains: Drains,
     stopping: CancellationToken,
 }
@@ -86,8 +88,19 @@ impl Server {
             )?),
             None => served.routes,
         };
-        let drains = Drains::default();
-        Ok(Self { listener, address, tls, options, routes, limits, connections, drains, stopping })
+        let (handshakes, drains) = (Handshakes::new(), Drains::default());
+        Ok(Self {
+            listener,
+            address,
+            tls,
+            options,
+            routes,
+            limits,
+            connections,
+            handshakes,
+            drains,
+            stopping,
+        })
     }
 
     /// The URL at which it listens.
@@ -149,7 +162,7 @@ impl Server {
         peer: IpAddr,
         connection: Connection,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let tls = self.tls.as_ref().map(|tls| tls.acceptor());
+        let tls = self.tls.as_ref().map(|tls| (tls.acceptor(), self.handshakes.begin(peer)));
         let connection = Arc::new(connection);
         let service = Service {
             routes: self.routes.clone(),
@@ -161,9 +174,13 @@ impl Server {
         let serving = async move {
             // Small answers must not wait for more data.
             let _ = stream.set_nodelay(true);
-            let Some(tls) = tls else { return service.serve(stream).await };
-            let timeout = service.connection.header_timeout;
-            let shaken = tokio::time::timeout(timeout, tls.accept(stream)).await;
+            let Some((tls, handshake)) = tls else { return service.serve(stream).await };
+            let timeout = service.connection.header_timeout.min(HANDSHAKE_TIMEOUT);
+            let shaken = tokio::select! {
+                shaken = tokio::time::timeout(timeout, tls.accept(stream)) => shaken,
+                () = handshake.ended() => return,
+            };
+            drop(handshake);
             if let Ok(Ok(stream)) = shaken {
                 service.serve(stream).await;
             }

@@ -39,7 +39,7 @@ pub(super) const ITEMS: &[Item] = &[
         name: "memory",
         what: "Request bodies and answers fit into the server's memory limit",
         setting: "`[limits]` `max_buffered_bytes`, at most half of the memory limit; with `[tls]`, \
-                  half of what 80 KiB for each of `max_connections` leave",
+                  half of what 50 KiB for each of `max_connections` and 40 MiB leave",
         look: |_| State::NotChecked("the limit is set in the unit, the container or the pod"),
     },
     Item {
