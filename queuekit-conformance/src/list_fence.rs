@@ -27,6 +27,14 @@ macro_rules! __with_fence {
                 [Errors] (SecondHandle) r8_4_two_handles_count_together
             }
 
+            recent_errors {
+                [Errors Upkeep] r8_11_an_error_is_recent_until_its_hours_and_days_are_over
+                [Errors Upkeep] r8_11_an_error_is_counted_in_its_own_hour
+                [Errors Upkeep] r8_11_errors_of_an_hour_and_of_a_day_are_added_up
+                [Errors Upkeep] r8_11_at_most_24_hours_and_7_days_are_kept
+                [Errors Admin Upkeep] r8_11_a_failure_that_ends_its_job_is_one_error
+            }
+
             fence {
                 r3_1_every_reserve_has_a_nonce_of_its_own
                 r3_1_a_guessed_nonce_settles_nothing

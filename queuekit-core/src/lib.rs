@@ -62,7 +62,8 @@ pub use clock::{Clock, ManualClock, OffsetClock, SystemClock, Timestamp};
 pub use declared::Declared;
 pub use error::{Error, ErrorKind, Result};
 pub use error_group::{
-    ErrorGroup, GroupDelta, GroupId, GroupKey, GroupNote, SIGNATURE_VERSION, Signature,
+    ErrorGroup, GroupDelta, GroupId, GroupKey, GroupNote, RecentErrors, SIGNATURE_VERSION,
+    Signature,
 };
 pub use event::{EventDraft, EventId, Subscription, SubscriptionDraft};
 pub use job::{

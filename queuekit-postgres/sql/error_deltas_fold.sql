@@ -1,6 +1,7 @@
 -- Adds deltas up in error groups, and counts the attempts that failed.
 -- Parameters: $1 most deltas.
--- Result: a row per group that was added to: queue, and how many deltas.
+-- Result: a row per group that was added to, and hour: queue, kind and signature, a time of the hour,
+-- the errors, how many deltas; and what was recent before, and the last error's time then.
 -- Index: error_groups_pkey, counts_pkey; of deltas none: the table is short.
 -- Locks: the rows it removes, those of groups, and the counters. The caller holds the lock of folding.
 WITH taken AS (
@@ -16,7 +17,7 @@ summed AS (
     SELECT
         taken.queue, taken.kind, taken.signature, sum(taken.failures) AS failures,
         sum(taken.deaths) AS deaths, min(taken.at) AS first, max(taken.at) AS last,
-        (array_agg(taken.sample ORDER BY taken.id DESC))[1] AS sample, count(*) AS deltas
+        (array_agg(taken.sample ORDER BY taken.id DESC))[1] AS sample
     FROM taken
     GROUP BY taken.queue, taken.kind, taken.signature
 ),
@@ -49,5 +50,15 @@ counted AS (
     ON CONFLICT (queue) DO UPDATE
     SET total_failed = old.total_failed + excluded.total_failed
 )
-SELECT summed.queue, summed.deltas
-FROM summed
+SELECT
+    hours.queue, hours.kind, hours.signature, hours.at, hours.errors, hours.deltas,
+    coalesce(before.recent, '') AS recent, coalesce(before.last, 0) AS last
+FROM (
+    SELECT
+        taken.queue, taken.kind, taken.signature, max(taken.at) AS at,
+        sum(taken.errors) AS errors, count(*) AS deltas
+    FROM taken
+    GROUP BY taken.queue, taken.kind, taken.signature, taken.at / 3600000
+) AS hours
+-- As it was before this statement.
+LEFT JOIN queuekit.error_groups AS before USING (queue, kind, signature)

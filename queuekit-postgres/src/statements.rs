@@ -96,6 +96,7 @@ statements! {
     AuditBefore "audit_before"
     ErrorDeltasAdd "error_deltas_add"
     ErrorDeltasFold "error_deltas_fold"
+    ErrorRecentPut "error_recent_put"
     ErrorGroupsTrim "error_groups_trim"
     ErrorGroups "error_groups"
     HistoryIsRecorded "history_is_recorded"

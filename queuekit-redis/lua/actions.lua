@@ -1,5 +1,5 @@
 -- Applies an operator's actions to jobs of one queue, one after the other (contract R6). Needs
--- lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/change.lua.
+-- lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/change.lua, lib/recent.lua.
 -- KEYS: those of the queue.
 -- ARGV: per job: action (dead_letter, dead_letter_forced, dead_letter_lease, quarantine, cancel,
 -- retry, reschedule, delete, delete_forced); id; text (a reason, a token, a delay in ms); reason of

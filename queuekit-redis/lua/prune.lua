@@ -1,5 +1,5 @@
 -- One step of retention in one queue (contract R12). Needs lib/queue.lua, lib/job.lua,
--- lib/partition_key.lua, lib/change.lua.
+-- lib/partition_key.lua, lib/change.lua, lib/recent.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 most jobs to remove, and most keys to forget; 2 the age in ms below which the bounds of
 -- number and bytes spare a job. The bounds are in the settings: for done and for dead jobs, age in

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use queuekit_core::capability::ErrorGroups;
 use queuekit_core::{
-    ErrorGroup, GroupDelta, GroupKey, Kind, PageSize, QueueName, Result, Signature,
+    ErrorGroup, GroupDelta, GroupKey, Kind, PageSize, QueueName, RecentErrors, Result, Signature,
+    Timestamp,
 };
 
 use crate::RedisStore;
@@ -46,13 +47,15 @@ impl RedisStore {
         let answer = self.on_queue("list_error_groups", call, script, queue, args).await?;
         let parts = array_of(answer).ok_or_else(|| unreadable("error groups"))?;
         let texts: Vec<Vec<u8>> = parts.into_iter().filter_map(bytes_of).collect();
-        let groups = texts.chunks_exact(2).filter_map(|pair| read(queue, &pair[0], &pair[1]));
+        let (now, texts) = texts.split_first().ok_or_else(|| unreadable("error groups"))?;
+        let now = Parts(now).time(0..now.len()).ok_or_else(|| unreadable("error groups"))?;
+        let groups = texts.chunks_exact(2).filter_map(|pair| read(queue, &pair[0], &pair[1], now));
         Ok(groups.collect())
     }
 }
 
-/// None if it cannot be read as a group.
-fn read(queue: &QueueName, key: &[u8], record: &[u8]) -> Option<ErrorGroup> {
+/// As it is now; none if it cannot be read as a group.
+fn read(queue: &QueueName, key: &[u8], record: &[u8], now: Timestamp) -> Option<ErrorGroup> {
     let (kind, signature) = std::str::from_utf8(key).ok()?.split_once('\0')?;
     let key =
         GroupKey { kind: Kind::new(kind).ok()?, signature: Signature::from_stored(signature)? };
@@ -60,10 +63,14 @@ fn read(queue: &QueueName, key: &[u8], record: &[u8]) -> Option<ErrorGroup> {
     let delta = GroupDelta {
         failures: parts.hex(GROUP.failures)?,
         deaths: parts.hex(GROUP.deaths)?,
+        errors: 0,
         sample: job_id(record.get(GROUP.sample)?)?,
     };
     let mut group = ErrorGroup::begun(queue.clone(), key, delta, parts.time(GROUP.first)?);
     group.last = parts.time(GROUP.last)?;
+    let recent = std::str::from_utf8(record.get(GROUP.head.end..)?).ok()?;
+    group.recent = RecentErrors::from_stored(recent, group.last);
+    group.recent.roll(now);
     Some(group)
 }
 

@@ -269,7 +269,8 @@ records! {
         started: TIME,
     }
 
-    /// An error group of a queue.
+    /// An error group of a queue. After the head, since version 8: its errors by hour and by day
+    /// before the last one, as core writes them.
     GROUP Group {
         failures: SEQUENCE,
         deaths: SEQUENCE,

@@ -65,6 +65,7 @@ pieces! {
     VIEW = "View" "view",
     PAYLOAD = "Payload" "payload",
     RANK = "Rank" "rank",
+    RECENT = "Recent" "recent",
 }
 
 /// Each script with its effect, whether it works on a queue, its pieces, and its files in order.
@@ -100,12 +101,12 @@ scripts! {
     EnqueuePlain: Adds "lib/base" "enqueue_plain",
     // The fence lets the jobs of a schedule's change through once.
     EnqueueOnce: Adds [JOB, PARTITION_KEY, CHANGE] "fence" "lib/enqueue" "enqueue",
-    Exchange: Frees [JOB, PARTITION_KEY, CHANGE, RESERVE, PAYLOAD] "exchange",
-    Actions: Frees [JOB, PARTITION_KEY, CHANGE] "actions",
+    Exchange: Frees [JOB, PARTITION_KEY, CHANGE, RECENT, RESERVE, PAYLOAD] "exchange",
+    Actions: Frees [JOB, PARTITION_KEY, CHANGE, RECENT] "actions",
     Clear: Frees [JOB, PARTITION_KEY] "clear",
     Extend: Frees [JOB] "extend",
     Report: Adds [] "report",
-    Prune: Frees [JOB, PARTITION_KEY, CHANGE] "prune",
+    Prune: Frees [JOB, PARTITION_KEY, CHANGE, RECENT] "prune",
     Configure: Frees [] "configure",
     Place: Frees [PARTITION_KEY, RANK] "place",
     Remove: Frees [] "remove",

@@ -3,5 +3,5 @@
 -- Result: a row per group, at most as many as are kept.
 -- Index: the primary key.
 -- Locks: none.
-SELECT kind, signature, failures, deaths, first, last, sample
+SELECT kind, signature, failures, deaths, first, last, sample, recent
 FROM queuekit_error_groups WHERE queue = ?1;

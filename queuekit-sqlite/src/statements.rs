@@ -157,6 +157,7 @@ statements! {
     AUDIT_INSERT "audit_insert"
     AUDIT_TRIM "audit_trim"
     AUDIT_BEFORE "audit_before"
+    ERROR_GROUP_RECENT "error_group_recent"
     ERROR_GROUP_ADD "error_group_add"
     ERROR_GROUP_INSERT "error_group_insert"
     ERROR_GROUPS "error_groups"

@@ -19,4 +19,4 @@
 #[doc(inline)]
 pub use queuekit_core::client::ErrorGroups;
 #[doc(inline)]
-pub use queuekit_core::{ErrorGroup, GroupId, GroupKey, GroupNote, Signature};
+pub use queuekit_core::{ErrorGroup, GroupId, GroupKey, GroupNote, RecentErrors, Signature};

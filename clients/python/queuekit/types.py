@@ -297,6 +297,13 @@ class Note(TypedDict):
     at: str
 
 
+class RecentErrors(TypedDict):
+    """How many errors occurred in each of the last 24 hours, and on each of the last 7 days."""
+
+    hours: list[int]
+    days: list[int]
+
+
 class ErrorGroup(TypedDict):
     id: str
     queue: str
@@ -307,6 +314,7 @@ class ErrorGroup(TypedDict):
     first: str
     last: str
     sample: str
+    recent: RecentErrors
     note: NotRequired[Note]
 
 

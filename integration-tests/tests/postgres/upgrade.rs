@@ -13,11 +13,13 @@ use queuekit_conformance::kit::{
     HOUR, build, carrying, consumer, deliveries_of, draft, keyed, request, unique,
 };
 use queuekit_conformance::this_test;
-use queuekit_core::capability::{Admin, EventFilter, Leases, Migrations, Outbox, Report};
+use queuekit_core::capability::{
+    Admin, ErrorGroups, EventFilter, Leases, Migrations, Outbox, Report,
+};
 use queuekit_core::queue::{Order, QueuePatch, Totals};
 use queuekit_core::{
-    Backend, BackendExt, Client, DeadLetter, Job, JobId, Lease, Nack, NackKind, PageSize, Priority,
-    Progress, QueueName, State,
+    Backend, BackendExt, Client, DeadLetter, ErrorGroup, Job, JobId, Lease, Nack, NackKind,
+    PageSize, Priority, Progress, QueueName, State,
 };
 use queuekit_postgres::PostgresStore;
 
@@ -58,6 +60,9 @@ async fn r11_2_a_schema_of_an_older_version_keeps_its_jobs() {
             wanted.values_mut().for_each(|totals| totals.failed = 0);
         }
         assert_eq!(totals(&older).await, wanted, "from version {version}");
+        if version >= ERROR_GROUPS {
+            assert_eq!(errors(&older).await, errors(&stage.store).await, "from version {version}");
+        }
         if version >= SCHEDULES {
             let schedule = Client::new(older.clone()).schedules().get("nightly").await.unwrap();
             assert!(schedule.is_some(), "from version {version}");
@@ -201,4 +206,17 @@ async fn shown(store: &PostgresStore) -> Vec<Job> {
 async fn totals(store: &PostgresStore) -> BTreeMap<QueueName, Totals> {
     let queues = store.all_queues().await.unwrap();
     queues.into_iter().map(|queue| (queue.name, queue.totals)).collect()
+}
+
+/// Error groups: their failures and deaths, and how many errors are recent.
+async fn errors(store: &PostgresStore) -> Vec<(String, u64, u64, u64)> {
+    let groups = store.list_error_groups(&[QueueName::default()], PageSize::MAX).await.unwrap();
+    assert!(!groups.is_empty(), "jobs have failed");
+    let counts = |group: ErrorGroup| {
+        let signature = group.key.signature.to_string();
+        (signature, group.failures, group.deaths, group.recent.in_7_days())
+    };
+    let mut counts: Vec<_> = groups.into_iter().map(counts).collect();
+    counts.sort_unstable();
+    counts
 }

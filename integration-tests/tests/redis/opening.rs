@@ -6,8 +6,10 @@ use crate::common::redis_store_fixture::RedisStage;
 use crate::common::store_fixture::{complete, create, lease, promptly};
 use queuekit_conformance::kit::{build, draft, unique};
 use queuekit_conformance::{skip, this_test};
-use queuekit_core::capability::Migrations;
-use queuekit_core::{Backend, BackendExt, ErrorKind, Nack, NackKind};
+use queuekit_core::capability::{ErrorGroups, Migrations};
+use queuekit_core::{
+    Backend, BackendExt, DeadLetter, ErrorKind, Nack, NackKind, PageSize, QueueName,
+};
 use queuekit_integration_tests::servers::{Mode, OwnRedis, Proxy};
 use queuekit_redis::{RedisConfig, RedisStore};
 use redis::cmd;
@@ -44,12 +46,12 @@ async fn r11_2_a_server_that_may_lose_jobs_is_refused_unless_that_is_accepted() 
 async fn r11_2_a_newer_version_is_refused_unless_it_says_that_this_build_works_with_it() {
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
-    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(8)).await;
-    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("8 7").to_owned();
+    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(9)).await;
+    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("9 8").to_owned();
     let () = stage.ask(&marked).await;
     let opened = RedisStore::connect_url(&stage.url("migrate=off")).await;
     opened.expect("it works with this build, it says").close().await.unwrap();
-    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("8 8")).await;
+    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("9 9")).await;
     for settings in ["", "allow_volatile=on", "migrate=off"] {
         let opened = RedisStore::connect_url(&stage.url(settings)).await;
         let error = opened.expect_err("a newer version");
@@ -82,10 +84,40 @@ async fn r11_2_what_version_1_stored_is_migrated() {
     let error = opened.expect_err("an older version");
     assert!(error.to_string().contains("queuekit migrate up"), "{error}");
     let store = stage.handle("").await;
-    assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "7 7");
+    assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "8 8");
     let errors = store.get_job(id).await.unwrap().unwrap().errors;
     assert_eq!((errors.len(), errors[0].error.as_str()), (1, "no"));
     assert_eq!(errors[0].started_at, None);
+    stage.end().await;
+}
+
+/// R11.2: a group of version 7, which had no hours, is kept, and begins to count them.
+/// Guard: what follows the head of a record may be missing.
+#[tokio::test]
+async fn r11_2_an_error_group_of_version_7_begins_to_count_hours() {
+    let test = this_test!();
+    let Some(stage) = RedisStage::open(test).await else { return };
+    let die = async || {
+        let id = create(&stage.store, &build(draft())).await;
+        stage.store.dead_letter_one(DeadLetter::of_job(id, "boom")).await.unwrap();
+    };
+    let counts = async || {
+        let groups = stage.store.list_error_groups(&[QueueName::default()], PageSize::MAX).await;
+        let group = groups.unwrap().remove(0);
+        (group.deaths, group.recent.in_7_days())
+    };
+    die().await;
+    assert_eq!(counts().await, (1, 1));
+    let groups = stage.key("default", "groups");
+    let field: Vec<Vec<u8>> = stage.ask(cmd("HKEYS").arg(&groups)).await;
+    let record: Vec<u8> = stage.ask(cmd("HGET").arg(&groups).arg(&field[0])).await;
+    let tail = b"1;1";
+    assert!(record.ends_with(tail), "{record:?}");
+    let head = &record[..record.len() - tail.len()];
+    let () = stage.ask(cmd("HSET").arg(&groups).arg(&field[0]).arg(head)).await;
+    assert_eq!(counts().await, (1, 0));
+    die().await;
+    assert_eq!(counts().await, (2, 1));
     stage.end().await;
 }
 
@@ -107,7 +139,7 @@ async fn r11_2_the_queues_of_version_2_are_listed_after_the_migration() {
         let () = stage.ask(cmd("SADD").arg(&registry).arg(&names)).await;
         let () = stage.ask(cmd("SET").arg(&version).arg("2 2")).await;
         let (one, other) = tokio::join!(stage.handle(""), stage.handle(""));
-        assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "7 7");
+        assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "8 8");
         for store in [one, other] {
             let queues = store.all_queues().await.unwrap();
             assert_eq!(

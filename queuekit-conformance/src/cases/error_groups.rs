@@ -119,20 +119,23 @@ pub async fn r8_4_an_unreadable_job_counts_by_its_kind(world: &dyn World) {
 /// Guard: a later error moves the last time and the sample, and not the first time; upkeep adds.
 pub async fn r8_4_a_group_tells_first_last_and_sample(world: &dyn World) {
     let (mut ids, mut ends) = (Vec::new(), Vec::new());
-    for number in 0..3 {
+    for number in 0..5 {
         let lease = world.lease(draft()).await;
         fail(world, &lease, NackKind::Fatal, &format!("error {number}")).await;
         ids.push(lease.id());
         ends.push(world.job(lease.id()).await.finished_at.expect("an end"));
-        world.prune().await;
+        // The last ones are not added up yet when the group is listed.
+        if number < 3 {
+            world.prune().await;
+        }
         world.advance(MINUTE).await;
     }
     let groups = world.error_groups(&[default_queue()]).await;
     let [group] = &groups[..] else { panic!("{groups:?}") };
     assert_eq!(group.queue, default_queue());
     assert_eq!(group.key, GroupKey::of(kind("work"), "error 5"));
-    assert_eq!((group.failures, group.deaths, group.sample), (3, 3, ids[2]));
-    assert_eq!((group.first, group.last), (ends[0], ends[2]));
+    assert_eq!((group.failures, group.deaths, group.sample), (5, 5, ids[4]));
+    assert_eq!((group.first, group.last), (ends[0], ends[4]));
 }
 
 /// R8.4: groups are listed by their last time, the most recent first, up to the limit.
@@ -162,13 +165,13 @@ pub async fn r8_4_retry_delete_and_retention_leave_the_counts(world: &dyn World)
     for id in &ids {
         dead_letter(world, DeadLetter::of_job(*id, "boom")).await;
     }
-    let before = world.error_groups(&[default_queue()]).await;
+    let before = world.error_counts(&default_queue()).await;
     world.bring_back(ids[0]).await;
     world.complete(&world.reserve_one().await).await;
     world.delete(ids[1], false).await.expect("delete_job");
     world.advance(10 * 365 * 24 * HOUR).await;
     world.prune().await;
-    assert_eq!(world.error_groups(&[default_queue()]).await, before);
+    assert_eq!(world.error_counts(&default_queue()).await, before);
 }
 
 /// R8.4: a queue keeps its most recent groups; one that went begins anew when it comes back.
@@ -213,15 +216,12 @@ pub async fn r8_4_the_least_recent_group_goes(world: &dyn World) {
 pub async fn r8_4_a_call_of_many_counts_each(world: &dyn World) {
     world.enqueue_all((0..40).map(|at| JobDraft::new(["a", "b"][at % 2], "x"))).await;
     let leases = world.reserve(40).await;
-    let nacks: Vec<_> = leases
-        .iter()
-        .enumerate()
-        .map(|(at, lease)| {
-            let error = format!("{} {at}", ["slow", "gone"][at / 20]);
-            let kind = if at % 4 == 0 { NackKind::Fatal } else { NackKind::Retry };
-            Nack::new(lease.token.clone(), kind, error.as_str(), Duration::ZERO)
-        })
-        .collect();
+    let nack = |(at, lease): (usize, &Lease)| {
+        let error = format!("{} {at}", ["slow", "gone"][at / 20]);
+        let kind = if at % 4 == 0 { NackKind::Fatal } else { NackKind::Retry };
+        Nack::new(lease.token.clone(), kind, error.as_str(), Duration::ZERO)
+    };
+    let nacks: Vec<_> = leases.iter().enumerate().map(nack).collect();
     world.backend().nack(&nacks).await.expect("nack");
     let ids = world.enqueue_n(3).await;
     let dead: Vec<_> = ids.iter().map(|id| DeadLetter::of_job(*id, "by hand 1")).collect();

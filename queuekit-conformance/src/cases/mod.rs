@@ -39,6 +39,7 @@ pub mod queue_full;
 pub mod queue_isolation;
 pub mod queues;
 pub mod recent;
+pub mod recent_errors;
 pub mod reclaim;
 pub mod releases;
 pub mod reserve;

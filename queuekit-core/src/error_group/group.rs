@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Signature;
+use super::{RecentErrors, Signature};
 use crate::clock::Timestamp;
 use crate::digest::hex;
 use crate::error::{Error, Result};
@@ -32,13 +32,17 @@ pub struct ErrorGroup {
     pub last: Timestamp,
     /// The job that it was last added to for; it may be gone.
     pub sample: JobId,
+    /// When its errors occurred lately, by the time at which it was listed.
+    pub recent: RecentErrors,
 }
 
 impl ErrorGroup {
     /// A group with its first error.
     pub fn begun(queue: QueueName, key: GroupKey, delta: GroupDelta, at: Timestamp) -> Self {
-        let GroupDelta { failures, deaths, sample } = delta;
-        Self { queue, key, failures, deaths, first: at, last: at, sample }
+        let GroupDelta { failures, deaths, errors, sample } = delta;
+        let mut recent = RecentErrors::default();
+        recent.add(errors, at);
+        Self { queue, key, failures, deaths, first: at, last: at, sample, recent }
     }
 
     /// Adds what happened at this time.
@@ -47,6 +51,7 @@ impl ErrorGroup {
         self.deaths = self.deaths.saturating_add(delta.deaths);
         self.last = self.last.max(at);
         self.sample = delta.sample;
+        self.recent.add(delta.errors, at);
     }
 
     /// Keeps the most recent, at most this number, the most recent first; equal times by queue,
@@ -90,6 +95,8 @@ pub struct GroupDelta {
     pub failures: u64,
     /// Jobs that died.
     pub deaths: u64,
+    /// Both together; a failure that ended its job dead is one.
+    pub errors: u64,
     /// The last of these jobs.
     pub sample: JobId,
 }
@@ -99,14 +106,15 @@ impl GroupDelta {
     /// the job's history, a death if it ends dead. None if it adds nothing.
     pub fn of(transition: Transition, failed: bool, job: JobId) -> Option<Self> {
         let is_dead = transition.to() == Some(crate::job::State::Dead);
-        let delta = Self { failures: u64::from(failed), deaths: u64::from(is_dead), sample: job };
-        (failed || is_dead).then_some(delta)
+        let (failures, deaths) = (u64::from(failed), u64::from(is_dead));
+        (failed || is_dead).then_some(Self { failures, deaths, errors: 1, sample: job })
     }
 
     /// Adds what came after it.
     pub fn add(&mut self, later: Self) {
         self.failures += later.failures;
         self.deaths += later.deaths;
+        self.errors += later.errors;
         self.sample = later.sample;
     }
 }
@@ -209,6 +217,7 @@ mod tests {
             );
             let delta = GroupDelta::of(transition, true, job).unwrap();
             assert_eq!((delta.failures, delta.deaths), (1, u64::from(is_dead)));
+            assert_eq!(delta.errors, 1);
         }
     }
 }

@@ -31,6 +31,7 @@ impl ErrorGroups for MemoryStore {
                 groups.extend(of_queue.values().cloned());
                 ErrorGroup::keep_latest(&mut groups, limit.get());
             }
+            groups.iter_mut().for_each(|group| group.recent.roll(tables.now));
             Ok(groups)
         })
     }

@@ -1,10 +1,11 @@
 //! Error groups (contract R8.4): calls append deltas, and folding adds them up.
 
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::collections::{BTreeSet, HashMap};
 
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::{
-    ErrorGroup, GroupDelta, GroupKey, JobId, Kind, QueueName, Signature, Timestamp,
+    ErrorGroup, GroupDelta, GroupKey, JobId, Kind, QueueName, RecentErrors, Signature, Timestamp,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -49,9 +50,10 @@ impl Change<'_> {
             errors.keys().map(|(_, key)| key.signature.to_stored()).collect();
         let failures: Vec<i32> = errors.values().map(|delta| counted(delta.failures)).collect();
         let deaths: Vec<i32> = errors.values().map(|delta| counted(delta.deaths)).collect();
+        let all: Vec<i32> = errors.values().map(|delta| counted(delta.errors)).collect();
         let samples: Vec<Uuid> = errors.values().map(|delta| job_uuid(delta.sample)).collect();
         let now = self.now.as_millis();
-        let params = params![queues, kinds, signatures, failures, deaths, samples, now];
+        let params = params![queues, kinds, signatures, failures, deaths, all, samples, now];
         self.session.query(Sql::ErrorDeltasAdd, params).await.map(drop)
     }
 }
@@ -64,16 +66,43 @@ fn counted(number: u64) -> i32 {
 /// Adds up to this many deltas up, under the lock of folding, and keeps the most recent groups of
 /// each queue. Returns whether there may be more.
 pub(super) async fn fold(session: &Session<'_>, most: i32, kept: i64) -> Outcome<bool> {
-    let (mut queues, mut deltas) = (BTreeSet::new(), 0);
-    for row in session.query(Sql::ErrorDeltasFold, params![most]).await? {
-        queues.insert(row.try_get::<_, i32>("queue")?);
+    let rows = session.query(Sql::ErrorDeltasFold, params![most]).await?;
+    let (mut groups, mut deltas) = (BTreeMap::new(), 0);
+    for row in &rows {
+        let (kind, signature) = (row.try_get("kind")?, row.try_get("signature")?);
+        let recent = match groups.entry((row.try_get("queue")?, kind, signature)) {
+            Entry::Occupied(recent) => recent.into_mut(),
+            Entry::Vacant(new) => new.insert(stored_recent(row, "last")?),
+        };
+        let at = Timestamp::from_millis(row.try_get("at")?);
+        recent.add(unsigned(row.try_get("errors")?), at);
         deltas += row.try_get::<_, i64>("deltas")?;
     }
-    if !queues.is_empty() {
+    if !groups.is_empty() {
+        put_recent(session, &groups).await?;
+        let queues: BTreeSet<i32> = groups.keys().map(|(queue, ..)| *queue).collect();
         let queues: Vec<i32> = queues.into_iter().collect();
         session.query(Sql::ErrorGroupsTrim, params![queues, kept]).await?;
     }
     Ok(deltas >= i64::from(most))
+}
+
+/// What is recent by queue, kind and signature.
+type Recent<'r> = BTreeMap<(i32, &'r str, &'r str), RecentErrors>;
+
+async fn put_recent(session: &Session<'_>, groups: &Recent<'_>) -> Outcome<()> {
+    let queues: Vec<i32> = groups.keys().map(|(queue, ..)| *queue).collect();
+    let kinds: Vec<&str> = groups.keys().map(|(_, kind, _)| *kind).collect();
+    let signatures: Vec<&str> = groups.keys().map(|(.., signature)| *signature).collect();
+    let recent: Vec<String> = groups.values().map(RecentErrors::to_stored).collect();
+    let params = params![queues, kinds, signatures, recent];
+    session.query(Sql::ErrorRecentPut, params).await.map(drop)
+}
+
+/// What was recent when the group had this last time.
+fn stored_recent(row: &Row, last: &str) -> Result<RecentErrors, tokio_postgres::Error> {
+    let last = Timestamp::from_millis(row.try_get(last)?);
+    Ok(RecentErrors::from_stored(row.try_get("recent")?, last))
 }
 
 pub(crate) async fn list_error_groups(
@@ -109,10 +138,17 @@ fn group(row: &Row, queue: &QueueName) -> Result<Option<ErrorGroup>, tokio_postg
     let delta = GroupDelta {
         failures: unsigned(row.try_get("failures")?),
         deaths: unsigned(row.try_get("deaths")?),
+        errors: 0,
         sample: job_id(row.try_get("sample")?),
     };
+    let mut recent = stored_recent(row, "added_up")?;
+    let (errors, times): (Vec<i64>, Vec<i64>) = (row.try_get("errors")?, row.try_get("times")?);
+    for (errors, at) in errors.into_iter().zip(times) {
+        recent.add(unsigned(errors), Timestamp::from_millis(at));
+    }
+    recent.roll(time("now")?);
     let key = GroupKey { kind, signature };
     let mut group = ErrorGroup::begun(queue.clone(), key, delta, time("first")?);
-    group.last = time("last")?;
+    (group.last, group.recent) = (time("last")?, recent);
     Ok(Some(group))
 }

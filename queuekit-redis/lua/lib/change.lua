@@ -1,5 +1,5 @@
--- Takes jobs from one state to another, with all data derived from them. Needs lib/job.lua and
--- lib/partition_key.lua. The caller runs conclude() at the end.
+-- Takes jobs from one state to another, with all data derived from them. Needs lib/job.lua,
+-- lib/partition_key.lua and lib/recent.lua. The caller runs conclude() at the end.
 
 -- How many more jobs may wait in a queue that has a bound.
 local function room()
@@ -193,8 +193,9 @@ local function count_error(job, signature, failures, deaths)
     end
     counted = counted or {}
     local group = kind .. '\0' .. signature
-    local sum = counted[group] or { failures = 0, deaths = 0 }
+    local sum = counted[group] or { failures = 0, deaths = 0, errors = 0 }
     sum.failures, sum.deaths = sum.failures + failures, sum.deaths + deaths
+    sum.errors = sum.errors + 1
     sum.sample = job.id
     counted[group] = sum
 end
@@ -214,7 +215,7 @@ local function store_errors()
             failures = format(GROUP.failures.hex, sum.failures),
             deaths = format(GROUP.deaths.hex, sum.deaths),
             first = first, last = last, sample = sum.sample,
-        }))
+        }) .. Recent.after(old, sum.errors))
         call('ZADD', Q.group_times, format('%.0f', tonumber(last, 16)), group)
     end
     counted = nil

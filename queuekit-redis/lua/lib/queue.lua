@@ -19,7 +19,7 @@ local counted
 
 -- Pieces that a script may need: lib/NAME.lua. Most of the cost of a small call is creating
 -- functions, so a piece is created at its first use.
-local Job, PartitionKey, Change, Frontier, View, Reserve, Payload, Rank
+local Job, PartitionKey, Change, Frontier, View, Reserve, Payload, Rank, Recent
 
 local function piece(make)
     return setmetatable({}, {

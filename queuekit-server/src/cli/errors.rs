@@ -254,6 +254,7 @@ async fn told_of(api: &Api, group: &ErrorGroupBody) -> Result<String> {
         ("first", format!("{:.3}, {}", group.first, ago(group.first))),
         ("last", format!("{:.3}, {}", group.last, ago(group.last))),
         ("sample", format!("{}{gone}", group.sample)),
+        ("recent", recent_of(group)),
     ];
     let lines = rows.iter().map(|(name, value)| format!("{name:9}  {value}"));
     let mut told = lines.collect::<Vec<_>>().join("\n");
@@ -268,8 +269,15 @@ async fn told_of(api: &Api, group: &ErrorGroupBody) -> Result<String> {
     Ok(told)
 }
 
+fn recent_of(group: &ErrorGroupBody) -> String {
+    let recent = &group.recent;
+    let (hour, day, week) = (recent.in_hour(), recent.in_24_hours(), recent.in_7_days());
+    format!("{hour} this hour, {day} in 24 hours, {week} in 7 days")
+}
+
 fn table(groups: &[Box<RawValue>]) -> Result<Table> {
-    let names = ["ID", "QUEUE", "KIND", "#FAILURES", "#DEATHS", "LAST", "ERROR"];
+    let names =
+        ["ID", "QUEUE", "KIND", "#FAILURES", "#DEATHS", "#HOUR", "#24H", "#7D", "LAST", "ERROR"];
     let mut table = Table::new(&names, "no errors");
     for group in groups {
         let group: ErrorGroupBody = serde_json::from_str(group.get())?;
@@ -279,6 +287,9 @@ fn table(groups: &[Box<RawValue>]) -> Result<Table> {
             Cell::from(&group.kind),
             Cell::from(group.failures),
             Cell::from(group.deaths),
+            Cell::from(group.recent.in_hour()),
+            Cell::from(group.recent.in_24_hours()),
+            Cell::from(group.recent.in_7_days()),
             Cell::from(ago(group.last)),
             Cell::from(match &group.note {
                 Some(note) => {

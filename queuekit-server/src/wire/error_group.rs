@@ -1,7 +1,7 @@
 //! Which error groups are asked for, and error groups in answers.
 
 use queuekit::JobId;
-use queuekit::error_groups::ErrorGroup;
+use queuekit::error_groups::{ErrorGroup, RecentErrors};
 use queuekit::queues::QueueSettings;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -63,10 +63,42 @@ pub(crate) struct ErrorGroupBody {
     pub(crate) last: Time,
     /// The job that it was last added to for; it may be gone.
     pub(crate) sample: JobId,
+    pub(crate) recent: RecentErrorsBody,
     /// What an operator wrote about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) note: Option<NoteBody>,
+}
+
+/// How many errors occurred lately. A failure that ended its job dead is one error. Hours and days
+/// are those of UTC, by the clock of the store.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = RecentErrors)]
+pub(crate) struct RecentErrorsBody {
+    /// In each of the last 24 hours, the current one last.
+    #[schema(min_items = 24, max_items = 24)]
+    pub(crate) hours: Vec<u64>,
+    /// On each of the last 7 days, the current one last.
+    #[schema(min_items = 7, max_items = 7)]
+    pub(crate) days: Vec<u64>,
+}
+
+impl RecentErrorsBody {
+    fn of(recent: &RecentErrors) -> Self {
+        Self { hours: recent.hours().to_vec(), days: recent.days().to_vec() }
+    }
+
+    pub(crate) fn in_hour(&self) -> u64 {
+        self.hours.last().copied().unwrap_or_default()
+    }
+
+    pub(crate) fn in_24_hours(&self) -> u64 {
+        self.hours.iter().sum()
+    }
+
+    pub(crate) fn in_7_days(&self) -> u64 {
+        self.days.iter().sum()
+    }
 }
 
 impl ErrorGroupBody {
@@ -83,6 +115,7 @@ impl ErrorGroupBody {
             first: Time(group.first),
             last: Time(group.last),
             sample: group.sample,
+            recent: RecentErrorsBody::of(&group.recent),
             note: settings.and_then(|settings| settings.note(id)).map(NoteBody::of),
         }
     }

@@ -36,6 +36,7 @@ pub(crate) use counted_statuses::COUNTED_STATUSES;
 pub(crate) use enqueued::EnqueueOutcomesBody;
 pub(crate) use error_group::{
     ErrorGroupBody, ErrorGroupQuery, ErrorGroupsBody, ErrorGroupsQuery, MERGED_QUEUES,
+    RecentErrorsBody,
 };
 pub(crate) use event::{EmittedManyBody, EventQuery, EventsBody};
 pub(crate) use event_retention::RetentionBody;

@@ -5,14 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::{
-    ErrorGroup, GroupDelta, GroupKey, JobId, Kind, QueueName, Result, Signature, Timestamp,
+    ErrorGroup, GroupDelta, GroupKey, JobId, Kind, QueueName, RecentErrors, Result, Signature,
+    Timestamp,
 };
 use rusqlite::{Row, params};
 
 use super::Step;
 use crate::column_names::columns;
 use crate::row::{Record, unsigned};
-use crate::statements::{ERROR_GROUP_ADD, ERROR_GROUP_INSERT, ERROR_GROUPS, ERROR_GROUPS_TRIM};
+use crate::statements::{
+    ERROR_GROUP_ADD, ERROR_GROUP_INSERT, ERROR_GROUP_RECENT, ERROR_GROUPS, ERROR_GROUPS_TRIM,
+};
 
 /// What a step adds to groups, by the index of the queue: written once for each group.
 pub(super) type Counted = BTreeMap<(usize, GroupKey), ErrorGroup>;
@@ -60,9 +63,17 @@ impl Step<'_> {
             let (failures, deaths) = (group.failures as i64, group.deaths as i64);
             let (first, last) = (group.first.as_millis(), group.last.as_millis());
             let sample = group.sample.as_bytes();
-            let add = params![queue, kind, signature, failures, deaths, last, sample];
-            if self.execute(ERROR_GROUP_ADD, add)? == 0 {
-                let begin = params![queue, kind, signature, failures, deaths, first, last, sample];
+            let read = |row: &Row<'_>, at: &RecentColumns| recent(row, at);
+            let before = self.rows(ERROR_GROUP_RECENT, params![queue, kind, signature], read)?;
+            if let Some(mut recent) = before.into_iter().next() {
+                recent.merge(group.recent);
+                let recent = recent.to_stored();
+                let add = params![queue, kind, signature, failures, deaths, last, sample, recent];
+                self.execute(ERROR_GROUP_ADD, add)?;
+            } else {
+                let recent = group.recent.to_stored();
+                let begin =
+                    params![queue, kind, signature, failures, deaths, first, last, sample, recent];
                 self.execute(ERROR_GROUP_INSERT, begin)?;
                 grown.insert(queue);
             }
@@ -86,12 +97,22 @@ impl Step<'_> {
             groups.extend(rows.into_iter().flatten());
             ErrorGroup::keep_latest(&mut groups, limit);
         }
+        groups.iter_mut().for_each(|group| group.recent.roll(self.now));
         Ok(groups)
     }
 }
 
 columns! {
-    struct GroupColumns { kind, signature, failures, deaths, first, last, sample }
+    struct GroupColumns { kind, signature, failures, deaths, first, last, sample, recent }
+}
+
+columns! {
+    struct RecentColumns { recent, last }
+}
+
+fn recent(row: &Row<'_>, at: &RecentColumns) -> rusqlite::Result<RecentErrors> {
+    let last = Timestamp::from_millis(row.get(at.last)?);
+    Ok(RecentErrors::from_stored(row.get_ref(at.recent)?.as_str()?, last))
 }
 
 /// Reads a row; none if it cannot be read as a group.
@@ -109,10 +130,12 @@ fn group(
     let delta = GroupDelta {
         failures: unsigned(row.get(at.failures)?),
         deaths: unsigned(row.get(at.deaths)?),
+        errors: 0,
         sample: JobId::from_bytes(row.get(at.sample)?),
     };
     let key = GroupKey { kind, signature };
     let mut group = ErrorGroup::begun(queue.clone(), key, delta, time(at.first)?);
     group.last = time(at.last)?;
+    group.recent = RecentErrors::from_stored(row.get_ref(at.recent)?.as_str()?, group.last);
     Ok(Some(group))
 }

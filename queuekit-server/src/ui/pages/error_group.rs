@@ -13,7 +13,7 @@ use super::job::last_error;
 use super::queue::{why_not_admin, why_not_configure};
 use super::queue_rows::store_time;
 use super::text::{jobs_url, query};
-use super::{bulk, job_life, jobs, kind_trend};
+use super::{bulk, job_life, jobs};
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
 use crate::ui::redirect::redirect;
@@ -56,7 +56,6 @@ pub(super) async fn show(
     let none = dead.jobs.is_empty().then(|| none_found(&dead));
     let page = ErrorGroup {
         shell: viewer.shell(Page::Errors, &group.signature, &now),
-        trend: kind_trend::of(&viewer, &group.queue, &group.kind, at).await?,
         dead_now: is_all.then_some(count),
         sample: group.sample.to_string(),
         sample_is_gone: sample.is_none(),

@@ -15,10 +15,12 @@ use super::queue_rows::{queues_of, store_time};
 use super::text::query;
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
-use crate::ui::view::{Count, ErrorTable, Errors, GroupRow, Newer, Note, Page, Pager, When};
+use crate::ui::view::{
+    Count, ErrorTable, Errors, GroupRow, Newer, Note, Page, Pager, RecentErrors, Sparkline, When,
+};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
-use crate::wire::{ErrorGroupBody, ErrorGroupsBody, MERGED_QUEUES, NoteBody};
+use crate::wire::{ErrorGroupBody, ErrorGroupsBody, MERGED_QUEUES, NoteBody, RecentErrorsBody};
 
 /// Groups of a page.
 const ROWS: usize = 100;
@@ -171,10 +173,18 @@ pub(super) fn row(group: ErrorGroupBody, base: &str, now: Timestamp) -> GroupRow
         is_new: first.age_ms < NEW_MS,
         first,
         last: When::of(group.last.0, now),
+        recent: recent(&group.recent),
         note: group.note.map(|NoteBody { text, by, at }| Note {
             text,
             by,
             at: When::of(at.0, now),
         }),
     }
+}
+
+fn recent(of: &RecentErrorsBody) -> RecentErrors {
+    let [hour, day, week] = [of.in_hour(), of.in_24_hours(), of.in_7_days()].map(Count::exact);
+    let most = Count::exact(of.hours.iter().max().copied().unwrap_or_default());
+    let label = format!("{} in 24 hours, {most} at most in an hour", day.of("error"));
+    RecentErrors { hour, day, week, spark: Sparkline { values: of.hours.clone(), label } }
 }

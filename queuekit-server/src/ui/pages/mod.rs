@@ -21,7 +21,6 @@ pub(super) mod job_live;
 mod job_row;
 pub(super) mod jobs;
 mod keys;
-mod kind_trend;
 mod matched;
 pub(super) mod overview;
 mod palette;

@@ -43,6 +43,7 @@ pub(crate) struct GroupRow {
     pub(crate) last: When,
     /// Whether it began within the last hour.
     pub(crate) is_new: bool,
+    pub(crate) recent: RecentErrors,
     pub(crate) note: Option<Note>,
 }
 
@@ -54,11 +55,10 @@ pub(crate) struct Note {
     pub(crate) at: When,
 }
 
-/// How often runs of a kind in a queue failed, whatever their error.
+/// How many errors of a group occurred lately.
 #[derive(Clone, Debug)]
-pub(crate) struct KindTrend {
-    pub(crate) kind: String,
-    /// In the last hour, 24 hours and 7 days.
+pub(crate) struct RecentErrors {
+    /// In the current hour, in 24 hours and in 7 days.
     pub(crate) hour: Count,
     pub(crate) day: Count,
     pub(crate) week: Count,
@@ -72,7 +72,6 @@ pub(crate) struct KindTrend {
 pub(crate) struct ErrorGroup {
     pub(crate) shell: Shell,
     pub(crate) row: GroupRow,
-    pub(crate) trend: Option<KindTrend>,
     /// How many jobs are dead of it now; none if the viewer may not act on them.
     pub(crate) dead_now: Option<Count>,
     /// The job it was last added to for; it may be gone.

@@ -42,12 +42,19 @@ fn errors_that_look_alike_are_one_line(place: &Place) {
     let counts = |at: usize| (groups[at]["failures"].clone(), groups[at]["deaths"].clone());
     assert_eq!([counts(0), counts(1)], [(json!(0), json!(1)), (json!(0), json!(3))]);
     assert_eq!(groups[1]["sample"], json!(ids[2]));
+    let days: Vec<u64> = serde_json::from_value(groups[1]["recent"]["days"].clone()).unwrap();
+    assert_eq!((days.len(), days.iter().sum()), (7, 3), "{}", groups[1]);
     let one = place.args(&["errors", "list", "--queue", "mails", "--limit", "1"]);
     assert_eq!(one.ok().lines().count(), 2, "a header and a group");
 
     let shown = place.run(&format!("errors show {} --queue mails", group())).ok();
-    for part in ["HTTP <n> after <n> s", "deaths     3", "  HTTP 502 after 2 s", "dead now: 3 jobs"]
-    {
+    for part in [
+        "HTTP <n> after <n> s",
+        "deaths     3",
+        "3 in 24 hours, 3 in 7 days",
+        "  HTTP 502 after 2 s",
+        "dead now: 3 jobs",
+    ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let shown = place.json(&format!("errors show {} --queue mails", group()));

@@ -7,6 +7,7 @@ mod attention;
 mod browser;
 mod changes;
 mod counts;
+mod errors;
 mod events;
 mod forms;
 mod jobs;

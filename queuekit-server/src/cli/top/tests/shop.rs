@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{noon, seconds_ago};
 use crate::cli::top::figures::Listed;
 use crate::cli::top::model::{Answered, Ask, Event, Got, Model};
-use crate::wire::{ErrorGroupBody, HistoryBody, WorkerBody};
+use crate::wire::{ErrorGroupBody, HistoryBody, RecentErrorsBody, WorkerBody};
 
 /// What tests write into texts that come from jobs.
 pub(super) struct Texts {
@@ -136,6 +136,7 @@ pub(super) fn groups(texts: &Texts) -> Vec<ErrorGroupBody> {
             first: seconds_ago(first).into(),
             last: seconds_ago(last).into(),
             sample: self::id(3),
+            recent: RecentErrorsBody { hours: vec![0; 24], days: vec![0; 7] },
             note: None,
         };
     vec![

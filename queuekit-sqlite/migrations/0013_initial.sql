@@ -1,4 +1,4 @@
--- queuekit, schema version 12.
+-- queuekit, schema version 13.
 --
 -- Purpose: everything the SQLite store keeps. One file, tables and indexes named queuekit_*, so
 -- that it can live beside the tables of an application.
@@ -316,6 +316,8 @@ CREATE TABLE queuekit_error_groups (
     last INTEGER NOT NULL,
     -- The job that it was last added to for.
     sample BLOB NOT NULL,
+    -- Its errors by hour and by day before the last one, as core writes them (contract R8.11).
+    recent TEXT NOT NULL,
     PRIMARY KEY (queue, kind, signature)
 ) STRICT, WITHOUT ROWID;
 

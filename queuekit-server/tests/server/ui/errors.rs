@@ -1,0 +1,28 @@
+//! Error groups, on their pages.
+
+use serde_json::json;
+
+use super::Browser;
+use crate::common::{Server, on_every_store};
+
+on_every_store!(r8_11_pages_show_how_many_errors_occurred_lately);
+
+fn r8_11_pages_show_how_many_errors_occurred_lately(server: &mut Server) {
+    for order in [7, 8] {
+        let job = json!({"kind": "mail", "queue": "mails"});
+        let stored = server.ask("POST", "/v1/jobs").json(&job).expect(201).value();
+        let path = format!("/v1/jobs/{}/dead-letter", stored["id"].as_str().unwrap());
+        let reason = json!({"reason": format!("order {order} is gone")});
+        server.ask("POST", &path).json(&reason).expect(200);
+    }
+    let groups = server.get("/v1/errors?queue=mails").send().expect(200).value();
+    let id = groups["groups"][0]["id"].as_str().unwrap();
+    let browser = Browser::new(server);
+    let list = browser.get("/ui/errors?queue=mails").expect(200).text;
+    assert!(list.contains("<td data-l=\"7 d\" class=\"n\">2</td>"), "{list}");
+    assert!(list.contains("2 errors in 24 hours"), "{list}");
+    let page = browser.get(&format!("/ui/errors/{id}?queue=mails")).expect(200).text;
+    let (_, week) = page.split_once("<dt>7 d</dt>").expect(&page);
+    assert!(week.trim_start().starts_with("<dd>2</dd>"), "{page}");
+    assert!(page.contains("2 errors in 24 hours"), "{page}");
+}
