@@ -15,6 +15,7 @@ use super::audit::{audited, json};
 use super::jobs::list::page;
 use super::params::{Force, Named, Params};
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
+use crate::web::lookups::lookup_turn;
 use crate::web::{AdminScope, Caller, Json, OptionalJson, Problem, Scope, response_budget};
 use crate::wire::{JobQuery, JobsBody, PauseBody};
 
@@ -74,7 +75,11 @@ pub(super) async fn get_queue(
 ) -> Result<Answer<Queue>, Problem> {
     caller.need(Scope::Read)?;
     let is_seen = caller.sees_queue(name.as_str());
-    let found = if is_seen { app.store().find_queues(&[name]).await?.pop() } else { None };
+    if !is_seen {
+        return Err(Problem::not_found("queue"));
+    }
+    let _turn = lookup_turn(&caller).await?;
+    let found = app.store().find_queues(&[name]).await?.pop();
     found.map(Answer).ok_or_else(|| Problem::not_found("queue"))
 }
 

@@ -11,6 +11,7 @@ use queuekit::schedules::ScheduleName;
 use queuekit::{ErrorKind, QueueName};
 
 use super::app::App;
+use crate::web::lookups::lookup_turn;
 use crate::web::quota::{Charge, Quota};
 use crate::web::{Caller, Problem};
 
@@ -63,6 +64,9 @@ impl<N: QuotaCounted> QuotaCharge<N> {
         if names.is_empty() {
             return Ok(None);
         }
+        let _turn = lookup_turn(caller).await?;
+        // Another request of the key may have looked them up meanwhile.
+        names = quota.unknown(names.iter());
         let there = N::find(app, &names).await?;
         names.retain(|name| !there.contains(name));
         quota.learn(there);

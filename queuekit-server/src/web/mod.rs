@@ -17,6 +17,7 @@ pub(crate) mod json;
 pub(crate) mod keys;
 pub(crate) mod limits;
 pub(crate) mod long_strings;
+pub(crate) mod lookups;
 pub(crate) mod memory_budget;
 pub(crate) mod middleware;
 pub(crate) mod off_the_runtime;

@@ -1,0 +1,59 @@
+//! Turns of look-ups of queues and other objects by name, which read figures that the store has to
+//! add up.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use super::auth::Caller;
+use super::fair_share::{FairShare, SharePermit, ShareSize};
+use super::problem::Problem;
+
+/// How long a look-up waits for its turn.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+/// How many there are at once: fewer than a store has connections.
+const AT_ONCE: usize = 4;
+
+static LOOKUPS: LazyLock<FairShare> = LazyLock::new(turns);
+
+/// A turn to look something up; others wait until it is dropped.
+///
+/// # Errors
+/// 429 if look-ups of the same key take too long; 503 if those of others do.
+pub(crate) async fn lookup_turn(caller: &Caller) -> Result<SharePermit, Problem> {
+    LOOKUPS.wait(caller, WAIT_MAX).await
+}
+
+/// Guard: however many look-ups a key begins, only one of them asks the store, so that calls of
+/// other keys wait for one of each key at most.
+fn turns() -> FairShare {
+    let lookups = FairShare::empty("look-ups");
+    lookups.resize(ShareSize { all: AT_ONCE, of_key: 1 });
+    lookups
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::web::auth::tests::caller_of;
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_key_looks_up_one_thing_at_a_time() {
+        let (turns, now, most) = (turns(), AtomicUsize::new(0), AtomicUsize::new(0));
+        let look_up = async |caller: &Caller| {
+            let _turn = turns.wait(caller, WAIT_MAX).await.expect("a turn");
+            most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            now.fetch_sub(1, Ordering::SeqCst);
+        };
+        let busy = caller_of("busy", 1000);
+        join_all((0..20).map(|_| look_up(&busy))).await;
+        assert_eq!(most.swap(0, Ordering::SeqCst), 1);
+        let callers = ["a", "b", "c", "d", "e"].map(|key| caller_of(key, 1000));
+        join_all(callers.iter().map(look_up)).await;
+        assert_eq!(most.into_inner(), AT_ONCE);
+    }
+}
