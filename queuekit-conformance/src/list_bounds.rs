@@ -84,6 +84,7 @@ macro_rules! __with_bounds {
                 r12_keys
                 r12_payload
                 r12_metadata
+                r12_names_of_metadata
                 r12_jobs_per_call
                 r12_bytes_per_call
                 r12_jobs_per_reserve

@@ -18,6 +18,8 @@ pub const DELIVERIES_PER_CALL: usize = 10_000;
 pub const KEY_BYTES: usize = 256;
 /// Largest payload that can ever be allowed, in bytes.
 pub const PAYLOAD_BYTES_HARD: usize = 16 * 1024 * 1024;
+/// Most names in metadata. However short it is, a name takes some hundred bytes of memory.
+pub const METADATA_NAMES: usize = 64;
 /// Most attempts a job can be given.
 pub const MAX_ATTEMPTS: u32 = 1000;
 /// Longest delay of a job, a deadline or a reschedule.

@@ -6,10 +6,12 @@ use crate::backend::Ack;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::NewEvent;
 use crate::job::NewJob;
-use crate::limits::{ERROR_GROUPS, HISTORY_PAIRS, PAYLOAD_BYTES_HARD, SCHEDULES};
+use crate::limits::{ERROR_GROUPS, HISTORY_PAIRS, METADATA_NAMES, PAYLOAD_BYTES_HARD, SCHEDULES};
 
 /// Metadata that a delivery has beside its event's, in bytes.
 const EVENT_METADATA_BYTES: usize = 512;
+/// The names of it: the event's id, and how it is retried.
+const EVENT_METADATA_NAMES: usize = 2;
 
 /// The limits a store applies; each can be configured downwards, the payload up to
 /// [`PAYLOAD_BYTES_HARD`].
@@ -166,6 +168,11 @@ impl Limits {
         self.metadata_bytes.saturating_sub(EVENT_METADATA_BYTES)
     }
 
+    /// Most names in the metadata of an event.
+    pub(crate) fn event_metadata_names(&self) -> usize {
+        METADATA_NAMES - EVENT_METADATA_NAMES
+    }
+
     /// Largest result, in bytes.
     pub fn result_bytes(&self) -> usize {
         self.result_bytes
@@ -213,6 +220,7 @@ impl Limits {
             let (payload, metadata) = (job.payload().len(), job.metadata().bytes());
             at_most("payload", self.payload_bytes, "bytes", payload).map_err(at)?;
             at_most("metadata", self.metadata_bytes, "bytes", metadata).map_err(at)?;
+            at_most("metadata", METADATA_NAMES, "names", job.metadata().len()).map_err(at)?;
             bytes += payload + metadata;
         }
         at_most("bytes per call", self.enqueue_bytes, "bytes", bytes)
@@ -230,6 +238,8 @@ impl Limits {
             let (data, metadata) = (event.data().len(), event.metadata().bytes());
             at_most("data", self.payload_bytes, "bytes", data).map_err(at)?;
             at_most("metadata", self.event_metadata_bytes(), "bytes", metadata).map_err(at)?;
+            let names = event.metadata().len();
+            at_most("metadata", self.event_metadata_names(), "names", names).map_err(at)?;
             bytes += data + metadata;
         }
         at_most("bytes per call", self.enqueue_bytes, "bytes", bytes)

@@ -33,13 +33,14 @@ RETURN (
     FROM jsonb_each_text(metadata) AS pair
 );
 
--- As before.
+-- As before, and at most 64 names: however short it is, each takes some hundred bytes of a reader.
 CREATE OR REPLACE FUNCTION queuekit.metadata_fault(metadata jsonb) RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     bytes bigint;
+    names bigint;
 BEGIN
     IF jsonb_typeof(metadata) <> 'object' OR EXISTS (
         SELECT FROM jsonb_each(metadata) AS pair WHERE jsonb_typeof(pair.value) <> 'string'
@@ -49,6 +50,10 @@ BEGIN
     bytes := queuekit.metadata_bytes(metadata);
     IF bytes > 4096 THEN
         RETURN format('metadata must be at most 4096 bytes; got %s', bytes);
+    END IF;
+    SELECT count(*) INTO names FROM jsonb_object_keys(metadata);
+    IF names > 64 THEN
+        RETURN format('metadata must be at most 64 names; got %s', names);
     END IF;
     RETURN NULL;
 END

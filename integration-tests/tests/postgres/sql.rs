@@ -323,6 +323,12 @@ async fn r2_7_what_breaks_a_limit_is_named_and_nothing_is_stored() {
         ("'default', 'greet', '1', metadata => '[]'".to_owned(), "metadata"),
         ("'default', 'greet', '1', metadata => '{\"a\":1}'".to_owned(), "metadata"),
         (
+            "'default', 'greet', '1', metadata => (
+                SELECT jsonb_object_agg(n::text, '') FROM generate_series(1, 65) AS n)"
+                .to_owned(),
+            "metadata",
+        ),
+        (
             "'default', 'greet', '1', metadata => jsonb_build_object('a', repeat('x', 4096))"
                 .to_owned(),
             "metadata",

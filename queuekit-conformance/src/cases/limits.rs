@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queuekit_core::capability::Served;
 use queuekit_core::limits::{
-    BEAT_NAMES, BEAT_TTL, DELAY, KEY_BYTES, MAX_ATTEMPTS, NACK_DELAY, NAME_BYTES,
+    BEAT_NAMES, BEAT_TTL, DELAY, KEY_BYTES, MAX_ATTEMPTS, METADATA_NAMES, NACK_DELAY, NAME_BYTES,
     PAYLOAD_BYTES_HARD, PER_KEY, TIMEOUT,
 };
 use queuekit_core::queue::{Keep, Retention};
@@ -111,6 +111,16 @@ pub async fn r12_metadata(world: &dyn World) {
     let id = world.enqueue(draft().metadata(of(4 * KIB))).await;
     assert_eq!(world.job(id).await.metadata, of(4 * KIB));
     let over = build(draft().metadata(of(4 * KIB + 1)));
+    assert_invalid(world.backend().enqueue(&[over]).await, "metadata");
+}
+
+/// R12: metadata has at most 64 names, however short they are.
+/// Guard: the admission of a call.
+pub async fn r12_names_of_metadata(world: &dyn World) {
+    let of = |names: usize| -> Metadata { (0..names).map(|n| (n.to_string(), "")).collect() };
+    let id = world.enqueue(draft().metadata(of(METADATA_NAMES))).await;
+    assert_eq!(world.job(id).await.metadata, of(METADATA_NAMES));
+    let over = build(draft().metadata(of(METADATA_NAMES + 1)));
     assert_invalid(world.backend().enqueue(&[over]).await, "metadata");
 }
 

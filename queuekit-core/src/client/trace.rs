@@ -6,10 +6,13 @@ use std::sync::Arc;
 use crate::backend::Backend;
 use crate::event::NewEvent;
 use crate::job::{Metadata, NewJob};
+use crate::limits::METADATA_NAMES;
 use crate::store_limits::Limits;
 
 const PARENT: &str = "traceparent";
 const STATE: &str = "tracestate";
+/// The names of both.
+const SPAN_NAMES: usize = 2;
 /// Later versions may be longer; this one has 55 bytes.
 const PARENT_BYTES: usize = 128;
 /// What everybody must be able to pass on (W3C Trace Context, 3.3.1.5).
@@ -57,7 +60,8 @@ impl TraceContext {
         let bytes: usize =
             jobs.iter().map(|job| job.payload().len() + job.metadata().bytes()).sum();
         let room = limits.enqueue_bytes().saturating_sub(bytes);
-        self.add_to_all(jobs.iter_mut().map(NewJob::metadata_mut), limits.metadata_bytes(), room);
+        let most = (limits.metadata_bytes(), METADATA_NAMES);
+        self.add_to_all(jobs.iter_mut().map(NewJob::metadata_mut), most, room);
     }
 
     /// The same for events.
@@ -65,18 +69,19 @@ impl TraceContext {
         let bytes: usize =
             events.iter().map(|event| event.data().len() + event.metadata().bytes()).sum();
         let room = limits.enqueue_bytes().saturating_sub(bytes);
-        let most = limits.event_metadata_bytes();
+        let most = (limits.event_metadata_bytes(), limits.event_metadata_names());
         self.add_to_all(events.iter_mut().map(NewEvent::metadata_mut), most, room);
     }
 
     fn add_to_all<'a>(
         &self,
         each: impl Iterator<Item = &'a mut Metadata>,
-        most: usize,
+        (bytes, names): (usize, usize),
         mut room: usize,
     ) {
-        for metadata in each.filter(|metadata| lacks_span(metadata)) {
-            let own = most.saturating_sub(metadata.bytes());
+        let has_names = |metadata: &&mut Metadata| metadata.len() + SPAN_NAMES <= names;
+        for metadata in each.filter(|metadata| lacks_span(metadata)).filter(has_names) {
+            let own = bytes.saturating_sub(metadata.bytes());
             room -= self.add_to(metadata, own.min(room));
         }
     }
@@ -295,6 +300,14 @@ mod tests {
             let id = client.enqueue(job().metadata(filled(own))).await.unwrap();
             let metadata = client.jobs().get(id).await.unwrap().unwrap().metadata;
             assert_eq!(TraceContext::of(&metadata), carried, "{own}");
+        }
+        for (own, carried) in
+            [(METADATA_NAMES, None), (METADATA_NAMES - 1, None), (METADATA_NAMES - 2, Some(span()))]
+        {
+            let many: Metadata = (0..own).map(|n| (n.to_string(), "")).collect();
+            let id = client.enqueue(job().metadata(many)).await.unwrap();
+            let metadata = client.jobs().get(id).await.unwrap().unwrap().metadata;
+            assert_eq!(TraceContext::of(&metadata), carried, "{own} names");
         }
         let room = Limits::default().event_metadata_bytes();
         let full = EventDraft::new("order.placed", "7").metadata(filled(room));

@@ -19,6 +19,7 @@ use crate::digest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::Metadata;
 use crate::json::as_json;
+use crate::limits::METADATA_NAMES;
 
 /// Prefix of attributes in the metadata.
 const PREFIX: &str = "ce_";
@@ -29,6 +30,8 @@ const PARTITION_KEY: &str = "partitionkey";
 
 /// Attributes that need more JSON than this would exceed the limit of metadata in any case (R12).
 const ATTRIBUTE_BYTES: usize = 32 * 1024;
+/// The partition key is one too, and is no metadata.
+const ATTRIBUTES: usize = METADATA_NAMES + 1;
 
 /// A CloudEvent as it is read and written. `others` has the attributes that have no field here.
 #[derive(Serialize, Deserialize)]
@@ -121,7 +124,7 @@ impl<'de> Visitor<'de> for Few {
                 continue;
             }
             bytes += name.len() + value.get().len();
-            if bytes > ATTRIBUTE_BYTES {
+            if bytes > ATTRIBUTE_BYTES || all.len() >= ATTRIBUTES {
                 return Err(A::Error::custom("more attributes than an event holds"));
             }
             all.insert(name, value);

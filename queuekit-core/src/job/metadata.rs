@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::json_bytes;
 
-/// Text by name, e.g. `traceparent`; at most 4 KiB of keys and values (contract R12).
+/// Text by name, e.g. `traceparent`; at most 64 names, and 4 KiB of names and values (contract
+/// R12).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(
     feature = "openapi",
     derive(utoipa::ToSchema),
-    schema(description = "Texts by name, at most 4 KiB of both.")
+    schema(description = "At most 64 texts by name, 4 KiB of both.")
 )]
 #[serde(transparent)]
 pub struct Metadata(BTreeMap<String, String>);
@@ -35,6 +36,11 @@ impl Metadata {
     /// Names and values, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// How many names it has.
+    pub fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// Whether it is empty.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use queuekit::Metadata;
+use queuekit::store::limits::METADATA_NAMES;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -31,16 +32,23 @@ impl<'de> Visitor<'de> for Texts {
     type Value = Metadata;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "texts by name, at most {METADATA_BYTES} bytes in all")
+        write!(f, "at most {METADATA_NAMES} texts by name, {METADATA_BYTES} bytes in all")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Metadata, A::Error> {
         let mut metadata = Metadata::default();
         let mut bytes = 0_usize;
+        let mut names = 0;
         while let Some((name, value)) = from.next_entry::<String, String>()? {
             bytes += name.len() + value.len();
             if bytes > METADATA_BYTES {
                 let limit = format_args!("more than {METADATA_BYTES} bytes; shorten it");
+                return Err(A::Error::custom(limit));
+            }
+            // A name takes some hundred bytes of memory.
+            names += 1;
+            if names > METADATA_NAMES {
+                let limit = format_args!("more than {METADATA_NAMES} names; leave some out");
                 return Err(A::Error::custom(limit));
             }
             metadata.insert(name, value);
@@ -70,5 +78,18 @@ mod tests {
         let more = most.replace("\"}}", "\",\"b\":\"\"nonsense");
         let error = read(&more).unwrap_err().to_string();
         assert!(error.contains("more than 4096 bytes"), "{error}");
+    }
+
+    #[test]
+    fn s6_metadata_is_refused_at_the_name_that_is_too_many() {
+        let read = |names: usize, end: &str| {
+            let names: Vec<_> = (0..names).map(|n| format!("\"{n}\":\"\"")).collect();
+            let text = format!(r#"{{"metadata":{{{}{end}"#, names.join(","));
+            serde_json::from_str::<GivenBytes>(&text).map(|given| given.metadata.unwrap().len())
+        };
+        assert_eq!(read(METADATA_NAMES, "}}").unwrap(), METADATA_NAMES);
+        // What comes behind it is not looked at.
+        let error = read(METADATA_NAMES + 1, "nonsense").unwrap_err().to_string();
+        assert!(error.contains("more than 64 names"), "{error}");
     }
 }
