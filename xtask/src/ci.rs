@@ -15,7 +15,7 @@ pub(crate) struct Options {
 }
 
 /// How long a daily run looks at the guards that a change touched.
-const MUTANTS_WITHIN: Duration = Duration::from_secs(3 * 60);
+const MUTANTS_WITHIN: Duration = Duration::from_secs(60);
 
 /// Ten times what a busy machine can disturb.
 const FLAKE_HUNT: test::Hunt = test::Hunt { rounds: 10, beside: 2 };

@@ -153,7 +153,7 @@ async fn costs(test: &str, much: Much, count: usize) -> Option<Vec<(&'static str
 }
 
 async fn is_bounded(test: &str, much: Much) {
-    let large = if is_long() { 1_000_000 } else { 100_000 };
+    let large = if is_long() { 1_000_000 } else { 20_000 };
     let Some(few) = costs(test, much, 1000).await else { return };
     let many = costs(test, much, large).await.expect("there is a server");
     for ((what, few), (_, many)) in few.into_iter().zip(many) {

@@ -32,7 +32,7 @@ pub(crate) fn run(options: Options) -> Result<usize> {
     if options.units {
         return units::run(&workspace).map(|()| 0);
     }
-    let deadline = options.within.map(|within| Instant::now() + within);
+    let mut deadline = None;
     let since = options.changed.as_ref();
     let changed = since.map(|since| changed::files(&workspace.root, since)).transpose()?;
     let (mut faults, mut left) = (Vec::new(), 0);
@@ -44,7 +44,9 @@ pub(crate) fn run(options: Options) -> Result<usize> {
             (options.only.is_empty() || options.only.iter().any(|part| mutant.mentions(part)))
                 && changed.as_ref().is_none_or(|changed| changed.contains(&mutant.file))
         };
-        let mutants: Vec<&Mutant> = list.mutant.iter().filter(wanted).collect();
+        let mut mutants: Vec<&Mutant> = list.mutant.iter().filter(wanted).collect();
+        // What needs no build first: a tenth of the time each, where time is limited.
+        mutants.sort_by_key(|mutant| !is_embedded(mutant.file.as_ref()));
         if mutants.is_empty() {
             println!("{}: none of its {} guards is asked for", store.name(), list.mutant.len());
             continue;
@@ -55,6 +57,8 @@ pub(crate) fn run(options: Options) -> Result<usize> {
             continue;
         }
         let survey = Survey::begin(&workspace, store, options.own_rule)?;
+        // From here on: in an empty target directory the first build alone takes over a minute.
+        deadline = deadline.or_else(|| options.within.map(|within| Instant::now() + within));
         left += survey.take_out(&mutants, deadline, &mut faults)?;
     }
     if faults.is_empty() { Ok(left) } else { Err(Error::failed(faults.join("\n"))) }

@@ -97,10 +97,10 @@ const LONG: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "browser::live::over_other_stores::",
             "browser::pages::whole_matrix::",
             "http::flood::with_a_server::",
             "http::schemathesis::over_sqlite::",
+            "over_other_stores::",
         ],
     ),
 ];

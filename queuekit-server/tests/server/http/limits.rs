@@ -1,5 +1,6 @@
 //! Requests beyond the server's limits are refused, and the server continues.
 
+use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -113,27 +114,30 @@ fn s6_a_million_elements_and_ten_thousand_levels_are_refused() {
 #[test]
 fn s6_items_that_are_too_many_take_no_more_memory_than_they_came_in() {
     const SIZE: usize = 16 * MIB as usize;
-    let filled = |begin: &str, item: &dyn Fn(usize) -> String, end: &str| {
+    let filled = |begin: &str, item: &str, end: &str| {
+        let room = SIZE - begin.len() - end.len();
+        let items = item.repeat(room / item.len());
+        format!("{begin}{}{end}", items.trim_end_matches(','))
+    };
+    // Each of another name.
+    let named = |begin: &str, value: &str, end: &str| {
         let mut body = begin.to_owned();
-        let mut items = 0;
+        let mut names = 0;
         while body.len() + 64 < SIZE {
-            body += &item(items);
-            items += 1;
+            write!(body, "\"{names}\":{value},").unwrap();
+            names += 1;
         }
         body.pop();
         body + end
     };
-    let zero = |_: usize| "0,".to_owned();
-    let text = |_: usize| "\"\",".to_owned();
-    let named = |value: &'static str| move |n: usize| format!("\"{n}\":{value},");
     for (path, kind, body) in [
-        ("/v1/events", "cloudevents-batch+json", filled("[", &zero, "]")),
-        ("/v1/reserve", "json", filled(r#"{"worker":"w","queues":["#, &text, "]}")),
-        ("/v1/reserve", "json", filled(r#"{"worker":"w","queues":{"#, &named("1"), "}}")),
-        ("/v1/report", "json", filled(r#"{"reports":[{"token":"","lines":["#, &text, "]}]}")),
-        ("/v1/jobs", "json", filled(r#"{"kind":"t","priority":["#, &zero, "]}")),
-        ("/v1/jobs", "json", filled(r#"{"kind":"t","metadata":{"#, &named("\"\""), "}}")),
-        ("/v1/events", "json", filled(r#"{"type":"t","metadata":{"#, &named("\"\""), "}}")),
+        ("/v1/events", "cloudevents-batch+json", filled("[", "0,", "]")),
+        ("/v1/reserve", "json", filled(r#"{"worker":"w","queues":["#, r#""","#, "]}")),
+        ("/v1/reserve", "json", named(r#"{"worker":"w","queues":{"#, "1", "}}")),
+        ("/v1/report", "json", filled(r#"{"reports":[{"token":"","lines":["#, r#""","#, "]}]}")),
+        ("/v1/jobs", "json", filled(r#"{"kind":"t","priority":["#, "0,", "]}")),
+        ("/v1/jobs", "json", named(r#"{"kind":"t","metadata":{"#, "\"\"", "}}")),
+        ("/v1/events", "json", named(r#"{"type":"t","metadata":{"#, "\"\"", "}}")),
     ] {
         let begin = body[..40].to_owned();
         // Of its own: an allocator keeps what one request has freed, per thread, for the next one.
