@@ -1,7 +1,8 @@
 //! The worker of queuekit: fetch, execute, settle, heartbeat, drain, over any store.
 //!
 //! - [`Worker`] describes a worker and runs it; [`RunningWorker`] is one that runs.
-//! - [`Handler`] runs a job: an async function of a payload and a [`Ctx`].
+//! - [`Handler`] runs a job: an async function of a payload and a [`Ctx`]. [`BatchHandler`] runs
+//!   several jobs in one call.
 //! - [`JobError`] says what happens to a job whose run did not succeed.
 //! - [`Caretaker`] runs upkeep and schedules in processes that run no jobs.
 //! - [`Middleware`] wraps every run, [`Hooks`] observe it.
@@ -51,6 +52,7 @@ mod state;
 pub use build::running::RunningWorker;
 pub use build::worker::Worker;
 pub use futures_util::future::BoxFuture;
+pub use handler::batch::{BatchHandler, BatchOptions, BatchOutput};
 pub use handler::handler::{Handler, RawHandler};
 pub use handler::hooks::Hooks;
 pub use handler::middleware::{Middleware, Next};

@@ -140,7 +140,8 @@ pub use queuekit_derive::Payload;
 #[cfg(feature = "worker")]
 #[doc(inline)]
 pub use queuekit_worker::{
-    CancellationToken, Ctx, Handler, JobError, JobResult, KindOptions, RunningWorker, Worker,
+    BatchHandler, BatchOptions, CancellationToken, Ctx, Handler, JobError, JobResult, KindOptions,
+    RunningWorker, Worker,
 };
 pub use register::{Opening, register};
 

@@ -13,8 +13,8 @@ pub use queuekit_core::client::Workers;
 #[cfg(feature = "worker")]
 #[doc(inline)]
 pub use queuekit_worker::{
-    BoxFuture, Caretaker, HealthProbe, Hooks, Middleware, Next, Outcome, RawHandler, RunSummary,
-    RunningJob, WorkerHealth, WorkerSnapshot, WorkerState,
+    BatchOutput, BoxFuture, Caretaker, HealthProbe, Hooks, Middleware, Next, Outcome, RawHandler,
+    RunSummary, RunningJob, WorkerHealth, WorkerSnapshot, WorkerState,
 };
 #[cfg(feature = "tower")]
 #[doc(inline)]

@@ -117,6 +117,21 @@ macro_rules! __for_each_worker_case {
                 [Wakeups Control] r13_12_an_order_is_met_at_the_next_call
             }
 
+            batches {
+                r13_9_jobs_of_a_kind_run_in_one_call
+                r13_9_no_call_has_more_jobs_than_allowed
+                r13_9_a_call_waits_for_more_jobs_for_its_time_at_most
+                r13_9_a_drain_waits_for_no_further_jobs
+                r13_9_a_call_that_failed_is_made_again_job_by_job
+                r13_9_a_call_that_panicked_is_made_again_job_by_job
+                r13_9_each_job_of_a_call_has_its_own_outcome
+                r13_9_a_call_that_was_given_up_is_not_made_again
+                r13_9_a_second_attempt_runs_in_a_call_of_its_own
+                r13_9_a_job_that_was_asked_to_stop_is_not_run_again
+                r13_9_a_job_with_a_short_timeout_does_not_wait
+                r13_9_the_timeout_counts_from_the_call
+            }
+
             waits {
                 [Admin] r13_11_a_wait_answers_how_the_job_ended
                 r13_11_a_wait_for_a_job_that_is_gone_fails

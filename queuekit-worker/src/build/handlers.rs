@@ -5,6 +5,8 @@ use std::sync::Arc;
 use queuekit_core::{Error, Kind, Payload};
 
 use super::worker::Worker;
+use crate::handler::batch::{BatchHandler, BatchOptions};
+use crate::handler::collector::Batched;
 use crate::handler::erased::{Erased, Raw, Typed};
 use crate::handler::handler::{Handler, RawHandler};
 use crate::run::options::KindOptions;
@@ -18,6 +20,30 @@ impl Worker {
     /// Runs the jobs of the kind of `P`, with options.
     pub fn handle_with<P: Payload, H: Handler<P>>(self, handler: H, options: KindOptions) -> Self {
         self.add_handler(P::KIND, Arc::new(Typed::new(handler)), options)
+    }
+
+    /// Runs the jobs of the kind of `P`, several in one call.
+    pub fn handle_batch<P, H>(self, handler: H, batches: BatchOptions) -> Self
+    where
+        P: Payload,
+        H: BatchHandler<P>,
+    {
+        self.handle_batch_with(handler, batches, KindOptions::new())
+    }
+
+    /// Runs the jobs of the kind of `P`, several in one call, with options.
+    pub fn handle_batch_with<P, H>(
+        mut self,
+        handler: H,
+        batches: BatchOptions,
+        options: KindOptions,
+    ) -> Self
+    where
+        P: Payload,
+        H: BatchHandler<P>,
+    {
+        self.check(batches.check());
+        self.add_handler(P::KIND, Arc::new(Batched::new(handler, batches)), options)
     }
 
     /// Runs the jobs of a kind without knowing their type.

@@ -1,14 +1,14 @@
-//! Handlers without their types, and what their results are stored as.
+//! Handlers without their types.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use queuekit_core::{Bytes, Payload};
-use serde::Serialize;
 
 use super::execute::{Holder, execute};
 use super::handler::{Handler, RawHandler};
+use super::result::encode;
 use crate::run::ctx::Ctx;
 use crate::run::job_error::{JobError, JobResult};
 
@@ -60,40 +60,5 @@ impl<H: RawHandler> Erased for Raw<H> {
 
     fn call<'a>(&'a self, ctx: Ctx) -> BoxFuture<'a, JobResult<Option<Bytes>>> {
         Box::pin(self.0.call(ctx.payload().clone(), ctx))
-    }
-}
-
-/// The bytes that are stored as a job's result; nothing for `()`.
-fn encode<R: Serialize>(output: &R) -> JobResult<Option<Bytes>> {
-    let unit = size_of::<R>() == 0 && {
-        let mut start = [0; 4];
-        let mut rest = &mut start[..];
-        serde_json::to_writer(&mut rest, output).is_ok() && &start == b"null"
-    };
-    if unit {
-        return Ok(None);
-    }
-    let json = serde_json::to_vec(output).map_err(|error| {
-        JobError::retry(format!("the result cannot be written as JSON: {error}"))
-    })?;
-    Ok(Some(json.into()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Serialize)]
-    enum One {
-        Only,
-    }
-
-    #[test]
-    fn unit_stores_nothing_and_everything_else_is_json() {
-        let json = |bytes: Option<Bytes>| bytes.map(|b| String::from_utf8(b.to_vec()).unwrap());
-        assert_eq!(json(encode(&()).unwrap()), None);
-        assert_eq!(json(encode(&7).unwrap()).as_deref(), Some("7"));
-        assert_eq!(json(encode(&None::<u8>).unwrap()).as_deref(), Some("null"));
-        assert_eq!(json(encode(&One::Only).unwrap()).as_deref(), Some("\"Only\""));
     }
 }

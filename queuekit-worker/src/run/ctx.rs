@@ -42,6 +42,11 @@ impl Ctx {
         Self { run }
     }
 
+    /// The call of a batch handler for this job starts now, and its timeout counts from here.
+    pub(crate) fn start(&self) {
+        self.run.start();
+    }
+
     /// The job.
     pub fn id(&self) -> JobId {
         self.run.lease.id()

@@ -60,13 +60,7 @@ impl RunResult {
 
     /// The handler has panicked.
     pub(crate) fn of_panic(run: &Run, panic: &(dyn Any + Send)) -> Self {
-        let text = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("with a value that is not text");
-        let text = format!("the handler panicked: {text}");
-        Self::failed(NackKind::Retry, text, retry_delay(run))
+        Self::failed(NackKind::Retry, panic_text(panic), retry_delay(run))
     }
 
     /// The run continued long after it timed out.
@@ -150,6 +144,16 @@ impl RunResult {
 
 fn timed_out(run: &Run, text: &str) -> String {
     format!("timed out after {:?}: {text}", run.timeout().unwrap_or_default())
+}
+
+/// The text of the error that a panic of a handler becomes.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("with a value that is not text");
+    format!("the handler panicked: {text}")
 }
 
 /// By the policy of the subscription, of the kind, or of the worker.

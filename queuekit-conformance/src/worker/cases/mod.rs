@@ -1,5 +1,6 @@
 //! The cases, by subject.
 
+pub(super) mod batches;
 pub(super) mod ends;
 pub(super) mod hints;
 pub(super) mod leases;
