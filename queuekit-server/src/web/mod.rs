@@ -23,6 +23,7 @@ pub(crate) mod middleware;
 pub(crate) mod off_the_runtime;
 pub(crate) mod operator;
 mod options;
+pub(crate) mod parsed_bytes;
 pub(crate) mod problem;
 pub(crate) mod quota;
 mod rate_limit;

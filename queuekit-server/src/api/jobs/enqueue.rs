@@ -21,7 +21,7 @@ use crate::web::json::Raw;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::store_calls::{self, CallSort};
-use crate::web::{Caller, EnqueueScope, Problem, Scope, response_budget};
+use crate::web::{Caller, EnqueueScope, Problem, Scope, parsed_bytes, response_budget};
 use crate::wire::{EnqueueBody, EnqueueOutcomesBody, NewJobBody, one_of_schema, stored_job};
 
 /// The outcome for one job.
@@ -73,10 +73,13 @@ pub(crate) async fn enqueue(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Raw(body, budget, _): Raw<EnqueueScope>,
+    Raw(body, mut budget, _): Raw<EnqueueScope>,
 ) -> Result<Response, Problem> {
     let key = idempotency_key(&headers)?;
-    match off_the_runtime(body.len(), || EnqueueBody::read(&body)).await? {
+    let read = off_the_runtime(body.len(), || EnqueueBody::read(&body)).await?;
+    // Its jobs have copies of what they need.
+    drop(body);
+    match read {
         EnqueueBody::One(mut job) => {
             job.adopt_key(key)?;
             let mut job = prepared(&caller, *job)?;
@@ -94,6 +97,8 @@ pub(crate) async fn enqueue(
                 |(item, job)| prepared(&caller, job).map_err(|problem| problem.at_item(item));
             let jobs: Result<Vec<_>, _> = jobs.into_iter().enumerate().map(prepare).collect();
             let mut jobs = jobs?;
+            let parsed = |job: &NewJob| parsed_bytes::of_item(job.payload(), job.metadata());
+            budget.grow_to(jobs.iter().map(parsed).sum())?;
             let sending = trace_context::send_jobs(&app, &headers, &mut jobs);
             sending.run(many(&app, &caller, jobs, budget)).await
         }

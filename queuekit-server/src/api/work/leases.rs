@@ -12,7 +12,7 @@ use super::{OutcomeBody, OutcomesBody, lease, ttl};
 use crate::api::app::App;
 use crate::api::store_call::in_store;
 use crate::web::store_calls::CallSort;
-use crate::web::{Caller, Json, Problem, SettleScope, WorkScope};
+use crate::web::{Caller, Json, Problem, SettleScope, WorkScope, parsed_bytes};
 use crate::wire::{bounded, millis};
 
 /// Leases to extend.
@@ -125,8 +125,10 @@ pub(crate) async fn extend(
 pub(crate) async fn report(
     State(app): State<App>,
     caller: Caller,
-    Json(body, budget, _): Json<WorkScope, ReportsBody>,
+    Json(body, mut budget, _): Json<WorkScope, ReportsBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
+    budget
+        .grow_to(body.reports.iter().map(|report| parsed_bytes::of_report(&report.lines)).sum())?;
     let build = |(item, report): (usize, ReportBody)| {
         let lease = lease(&caller, item, &report.token)?;
         let progress = report.progress.map(ProgressBody::checked).transpose();

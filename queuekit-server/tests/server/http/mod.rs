@@ -17,6 +17,7 @@ mod kill;
 mod limits;
 mod page_bytes;
 mod page_time;
+mod parsed_bytes;
 mod queues;
 mod quotas;
 mod recent;
