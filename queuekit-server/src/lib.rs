@@ -35,6 +35,7 @@ mod production;
 mod server_connector;
 mod tls_client;
 mod ui;
+mod unseen;
 mod web;
 mod wire;
 

@@ -7,6 +7,7 @@ use queuekit::store::capability::Durability;
 pub(crate) use queuekit::store::span;
 use queuekit::store::{Clock, SystemClock};
 
+use crate::unseen::{self, is_unseen};
 use crate::wire::Time;
 
 /// Time relative to now: `3m ago`, or `in 3m`.
@@ -45,13 +46,13 @@ pub(crate) fn brief(text: &str, letters: usize) -> String {
 /// The text without control characters, except line ends, and without changes of the writing
 /// direction. Texts come from the programs that enqueue jobs, and must not control the terminal.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().filter(|letter| *letter == '\n' || !steers(*letter)).collect()
+    text.chars().filter(|letter| *letter == '\n' || !is_unseen(*letter)).collect()
 }
 
 /// The same on one line.
 pub(crate) fn on_a_line(text: &str) -> String {
     let shown = |letter| if letter == '\n' { '␤' } else { letter };
-    text.chars().map(shown).filter(|letter| !steers(*letter)).collect()
+    text.chars().map(shown).filter(|letter| !is_unseen(*letter)).collect()
 }
 
 /// JSON for a terminal: the same value, with control characters escaped. They occur in strings
@@ -59,23 +60,13 @@ pub(crate) fn on_a_line(text: &str) -> String {
 pub(crate) fn escaped(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for letter in json.chars() {
-        if steers(letter) {
-            let mut units = [0; 2];
-            let units = letter.encode_utf16(&mut units).iter();
-            shown.extend(units.map(|unit| format!("\\u{unit:04x}")));
+        if is_unseen(letter) {
+            shown.push_str(&unseen::escaped(letter));
         } else {
             shown.push(letter);
         }
     }
     shown
-}
-
-/// Control characters, changes of the writing direction, and invisible characters.
-fn steers(letter: char) -> bool {
-    let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
-        || matches!(letter, '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
-    let hides = matches!(letter, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-    letter.is_control() || turns || hides
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod session;
 mod shared;
 mod view;
 mod viewer;
+mod visible;
 
 use std::sync::Arc;
 

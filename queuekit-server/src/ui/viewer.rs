@@ -16,6 +16,7 @@ use axum::response::Response;
 use super::failure::Failure;
 use super::session::Session;
 use super::shared::Ui;
+use super::visible::visible;
 use crate::api::App;
 use crate::web::keys::now;
 use crate::web::off_the_runtime::slow_off_the_runtime;
@@ -146,7 +147,7 @@ impl Viewer {
     /// 429 or 503 if there is no memory for it.
     pub(super) async fn show(&self, page: &(impl Template + Sync)) -> Result<Response, Failure> {
         // A long list takes milliseconds, and one key may ask for many pages at once.
-        let html = slow_off_the_runtime(|| page.render()).await.map_err(|error| {
+        let html = slow_off_the_runtime(|| page.render().map(visible)).await.map_err(|error| {
             tracing::error!(%error, "a template failed");
             Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the page cannot be written")
         })?;

@@ -9,6 +9,7 @@ use crate::ui::pages::{
     errors, events, job_live, jobs, overview, queue, queues, run, shell, workers,
 };
 use crate::ui::viewer::Viewer;
+use crate::ui::visible::visible;
 
 /// The elements of this page by their ids.
 pub(super) fn of(viewer: &Viewer, page: &str, now: &Snapshot) -> Vec<Part> {
@@ -137,5 +138,5 @@ fn split(page: &str) -> (&str, &str) {
 
 fn html(part: &impl Template) -> String {
     // A template of values in memory does not fail.
-    part.render().unwrap_or_default()
+    part.render().map(visible).unwrap_or_default()
 }

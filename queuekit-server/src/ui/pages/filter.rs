@@ -10,6 +10,7 @@ use crate::grammar::filter::{terms, written};
 use crate::ui::live::Snapshot;
 use crate::ui::view::{Count, FilterBar, Pill, Tab};
 use crate::ui::viewer::Viewer;
+use crate::unseen::{escaped, is_unseen};
 use crate::wire::FilterBody;
 
 /// Statuses with a tab, and all.
@@ -183,25 +184,19 @@ pub(super) fn argument(text: &str) -> String {
     if text.chars().all(plain) {
         text.to_owned()
     } else if text.chars().any(is_unseen) {
-        format!("$'{}'", text.chars().map(escaped).collect::<String>())
+        format!("$'{}'", text.chars().map(quoted).collect::<String>())
     } else {
         format!("'{}'", text.replace('\'', "'\\''"))
     }
 }
 
-/// What drives a terminal, or makes text look other than it is.
-fn is_unseen(letter: char) -> bool {
-    let turns = ['\u{200e}'..='\u{200f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
-    letter.is_control() || turns.iter().any(|turn| turn.contains(&letter))
-}
-
 /// A letter between `$'` and `'`, so that what a link brings cannot end a line or drive a terminal.
 /// Guard: it is neither `'` nor `\'`. A shell without `$'..'`, such as dash, takes the text as it
 /// stands, and would end it there.
-fn escaped(letter: char) -> String {
+fn quoted(letter: char) -> String {
     match letter {
-        '\'' | '\\' => format!("\\u{:04x}", u32::from(letter)),
-        _ if is_unseen(letter) => format!("\\u{:04x}", u32::from(letter)),
+        '\'' | '\\' => escaped(letter),
+        _ if is_unseen(letter) => escaped(letter),
         _ => letter.to_string(),
     }
 }
