@@ -252,7 +252,13 @@ export interface ErrorGroup {
     first: string;
     last: string;
     sample: string;
+    recent: RecentErrors;
     note?: Note;
+}
+/** How many errors occurred in each of the last 24 hours, and on each of the last 7 days. */
+export interface RecentErrors {
+    hours: number[];
+    days: number[];
 }
 /** What a worker is asked to do. */
 export interface Orders {

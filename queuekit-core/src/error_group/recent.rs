@@ -25,7 +25,7 @@ const DAYS: usize = 7;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecentErrors {
-    /// The latest time that was counted or rolled to; the last hour and the last day have it.
+    /// When the last hour began: that of the latest time that was counted or rolled to.
     at: Timestamp,
     hours: [u64; HOURS],
     days: [u64; DAYS],
@@ -77,6 +77,7 @@ impl RecentErrors {
 
     /// Forgets the hours and days that are over at this time. It never goes back.
     pub fn roll(&mut self, to: Timestamp) {
+        let to = hour_of(to);
         if to > self.at {
             shift(&mut self.hours, units(HOUR_MS, self.at, to));
             shift(&mut self.days, units(DAY_MS, self.at, to));
@@ -98,12 +99,17 @@ impl RecentErrors {
     /// Reads what [`to_stored`](Self::to_stored) wrote, of a group whose last error was at this
     /// time. What is no number is none.
     pub fn from_stored(stored: &str, last: Timestamp) -> Self {
-        let mut recent = Self { at: last, ..Self::default() };
+        let mut recent = Self { at: hour_of(last), ..Self::default() };
         let (hours, days) = stored.split_once(';').unwrap_or_default();
         read(&mut recent.hours, hours);
         read(&mut recent.days, days);
         recent
     }
+}
+
+/// When the hour of this time began. Two reads within it are equal.
+fn hour_of(at: Timestamp) -> Timestamp {
+    Timestamp::from_millis(at.as_millis().div_euclid(HOUR_MS) * HOUR_MS)
 }
 
 /// How many units later the second time is.
@@ -188,6 +194,18 @@ mod tests {
         let [mut merged, odd] = parts;
         merged.merge(odd);
         assert_eq!(merged, back);
+    }
+
+    #[test]
+    fn r8_11_reads_of_one_hour_are_equal() {
+        let end = at(501).as_millis() - 1;
+        let read = |ms| {
+            let mut recent = RecentErrors::from_stored("1;1", at(499));
+            recent.roll(Timestamp::from_millis(ms));
+            recent
+        };
+        assert_eq!(read(at(500).as_millis()), read(end));
+        assert_ne!(read(end), read(end + 1));
     }
 
     #[test]
