@@ -63,7 +63,7 @@ impl Webhook {
         let id = id.to_string();
         // The id lets receivers recognize a repeated request.
         request.headers.insert("webhook-id", HeaderValue::try_from(&id)?);
-        let own = self.own_headers(&request, &id)?;
+        let own = self.own_headers(&mut request, &id)?;
         let first = request.target.clone();
         for _ in 0..=REDIRECTS {
             // Private headers are not sent to the target of a redirect.
@@ -86,15 +86,17 @@ impl Webhook {
     }
 
     /// The headers of the job, and a signature if there is a secret for the host.
-    fn own_headers(&self, request: &Request, id: &str) -> JobResult<HeaderMap> {
+    fn own_headers(&self, request: &mut Request, id: &str) -> JobResult<HeaderMap> {
         let mut headers = request.headers.clone();
         headers.extend(request.private.clone());
         let keys = self.keys_by_host.get(request.target.host()).or(self.keys.as_ref());
         if let Some(keys) = keys {
             let seconds = SystemClock::default().now().as_millis().div_euclid(1000);
-            let signature = keys.sign(id, seconds, &request.body);
+            let signature = HeaderValue::try_from(keys.sign(id, seconds, &request.body))?;
+            // With it, a reader of the job could send the request again.
+            request.secrets.push(signature.clone());
             headers.insert("webhook-timestamp", seconds.into());
-            headers.insert("webhook-signature", HeaderValue::try_from(signature)?);
+            headers.insert("webhook-signature", signature);
         }
         Ok(headers)
     }

@@ -119,6 +119,19 @@ async fn a_request_is_signed_with_the_secret_of_its_host() {
 }
 
 #[tokio::test]
+async fn s8_a_signature_that_the_receiver_repeats_is_not_stored() {
+    let hook = Receiver::new(|_, request| {
+        answer("410 Gone", &[], &format!("signed {}", request.headers["webhook-signature"]))
+    });
+    let secret = format!("whsec_{}", STANDARD.encode([1; 32]));
+    let settings = format!("{ON}[handlers.http.secrets]\n'127.0.0.1' = '{secret}'\n");
+    let place = Place::new(&settings).await;
+    let job = place.run("http", json!({"url": hook.url("/")})).await;
+    let error = job.errors[0].error.as_str();
+    assert!(error.contains("signed ***") && !error.contains("v1,"), "{error}");
+}
+
+#[tokio::test]
 async fn a_cancelled_job_gives_its_request_up() {
     let receiver = Receiver::new(|_, _| Answer::Silence);
     let place = Place::new(ON).await;
