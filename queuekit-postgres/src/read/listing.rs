@@ -259,11 +259,31 @@ pub(crate) fn position(filter: &JobFilter) -> Result<Option<Position>> {
 }
 
 fn position_of(bytes: &[u8]) -> Result<Position> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        Error::invalid("cursor", "the cursor of a page", "an altered one").caused_by(error)
-    })
+    let altered = || Error::invalid("cursor", "the cursor of a page", "an altered one");
+    let position: Position =
+        serde_json::from_slice(bytes).map_err(|error| altered().caused_by(error))?;
+    match &position.place {
+        // No lane has one, and Postgres takes no text with it.
+        Some(Place::Lane(lane, _)) if lane.contains('\0') => Err(altered()),
+        _ => Ok(position),
+    }
 }
 
 fn unwritable(error: serde_json::Error) -> Error {
     Error::new(ErrorKind::Corrupt, "the page's cursor cannot be written").caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn r8_2_a_forged_place_that_postgres_cannot_read_is_an_altered_cursor() {
+        let read = |lane: &str| {
+            let json = format!(r#"{{"queue":"a","section":4,"place":{{"Lane":["{lane}",0]}}}}"#);
+            position_of(json.as_bytes())
+        };
+        assert!(read("key").is_ok());
+        assert!(read(r"k\u0000").unwrap_err().to_string().contains("an altered one"));
+    }
 }
