@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use queuekit_core::{JobId, RetryPolicy, Status};
-use queuekit_worker::{BatchOptions, Ctx, JobError, JobResult, Worker};
+use queuekit_worker::{BatchHandler, BatchOptions, Ctx, JobError, JobResult, Worker};
 
 use crate::worker::Live;
 use crate::worker::kit::{PATIENCE, Task};
@@ -48,6 +48,15 @@ fn full(jobs: usize) -> BatchOptions {
     BatchOptions::new(jobs).linger(PATIENCE)
 }
 
+/// Completes all jobs of each call.
+fn completing(calls: &Calls) -> impl BatchHandler<Task> + use<> {
+    let calls = calls.clone();
+    async move |jobs: Vec<(Task, Ctx)>| {
+        calls.add(&jobs);
+        JobResult::Ok(())
+    }
+}
+
 async fn errors(live: &Live, id: JobId) -> Vec<String> {
     let errors = live.job(id).await.errors;
     errors.iter().map(|failure| failure.error.to_string()).collect()
@@ -78,13 +87,9 @@ pub(in crate::worker) async fn r13_9_jobs_of_a_kind_run_in_one_call(live: Live) 
 pub(in crate::worker) async fn r13_9_no_call_has_more_jobs_than_allowed(live: Live) {
     live.enqueue_many(10).await;
     let calls = Calls::default();
-    let counted = calls.clone();
-    let handler = async move |jobs: Vec<(Task, Ctx)>| {
-        counted.add(&jobs);
-        JobResult::Ok(())
-    };
     let batches = BatchOptions::new(4).linger(Duration::from_millis(20));
-    let summary = worker(&live).handle_batch(handler, batches).run_until_idle().await.expect("run");
+    let worker = worker(&live).handle_batch(completing(&calls), batches);
+    let summary = worker.run_until_idle().await.expect("run");
     assert_eq!((summary.completed, calls.numbers()), (10, (0..10).collect()));
     assert!(calls.sizes().iter().all(|jobs| *jobs <= 4), "{:?}", calls.sizes());
 }
@@ -94,13 +99,9 @@ pub(in crate::worker) async fn r13_9_no_call_has_more_jobs_than_allowed(live: Li
 pub(in crate::worker) async fn r13_9_a_call_waits_for_more_jobs_for_its_time_at_most(live: Live) {
     live.enqueue_many(3).await;
     let calls = Calls::default();
-    let counted = calls.clone();
-    let handler = async move |jobs: Vec<(Task, Ctx)>| {
-        counted.add(&jobs);
-        JobResult::Ok(())
-    };
     let batches = BatchOptions::new(10).linger(Duration::from_millis(20));
-    let summary = worker(&live).handle_batch(handler, batches).run_until_idle().await.expect("run");
+    let worker = worker(&live).handle_batch(completing(&calls), batches);
+    let summary = worker.run_until_idle().await.expect("run");
     assert_eq!((summary.completed, calls.numbers()), (3, vec![0, 1, 2]));
 }
 
@@ -109,13 +110,9 @@ pub(in crate::worker) async fn r13_9_a_call_waits_for_more_jobs_for_its_time_at_
 pub(in crate::worker) async fn r13_9_a_drain_waits_for_no_further_jobs(live: Live) {
     let ids = live.enqueue_many(2).await;
     let calls = Calls::default();
-    let counted = calls.clone();
-    let handler = async move |jobs: Vec<(Task, Ctx)>| {
-        counted.add(&jobs);
-        JobResult::Ok(())
-    };
     let batches = BatchOptions::new(10).linger(Duration::from_secs(60));
-    let worker = worker(&live).handle_batch(handler, batches).start().await.expect("start");
+    let worker = worker(&live).handle_batch(completing(&calls), batches);
+    let worker = worker.start().await.expect("start");
     for id in ids {
         live.until_status(id, Status::Running).await;
     }
