@@ -35,6 +35,7 @@ const NEEDS: &[Needs] = &[
     Needs::new("integration-tests/", &["queuekit-integration-tests"], &["suite", "sqlite"]),
     Needs::new("templates/queuekit-store-json/", &[], &["conformance"]),
     Needs::new("examples/shop/", &["bin shop"], &[]),
+    Needs::new("examples/webshop/", &["bin webshop"], &[]),
     Needs::new("xtask/", &["bin xtask"], &[]),
 ];
 
@@ -166,7 +167,7 @@ mod tests {
             let below = match krate.name.as_str() {
                 "queuekit-integration-tests" => "integration-tests/".to_owned(),
                 "queuekit-store-json" => "templates/queuekit-store-json/".to_owned(),
-                "shop" => "examples/shop/".to_owned(),
+                name @ ("shop" | "webshop") => format!("examples/{name}/"),
                 name => format!("{name}/"),
             };
             assert!(NEEDS.iter().any(|needs| needs.below == below), "{below} has no row");

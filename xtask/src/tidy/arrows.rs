@@ -31,6 +31,7 @@ const ARROWS: &[(&str, May)] = &[
     ("queuekit-conformance", May::Only(&["queuekit-core", "queuekit-worker"])),
     ("queuekit-store-json", May::Only(&["queuekit-core"])),
     ("shop", May::Only(&["queuekit"])),
+    ("webshop", May::Only(&["queuekit"])),
     ("queuekit-integration-tests", May::Anything),
     ("queuekit-benches", May::Anything),
     ("xtask", May::Anything),

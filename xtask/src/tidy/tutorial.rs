@@ -2,26 +2,30 @@ use crate::tidy::finding::Finding;
 use crate::tidy::source::Source;
 use crate::tidy::tree::Page;
 
-const PAGE: &str = "docs/tutorial.md";
-/// The program that the page builds, which the compiler checks and tests.
-const PROGRAM: &str = "examples/shop/";
+/// Pages that build a program, and where the program is, which the compiler checks and tests.
+const TUTORIALS: [(&str, &str); 2] = [
+    ("docs/tutorial.md", "examples/shop/src/"),
+    ("examples/webshop/README.md", "examples/webshop/src/"),
+];
 
-/// Every Rust block of the tutorial is in its program, word for word: otherwise readers would copy
+/// Every Rust block of a tutorial is in its program, word for word: otherwise readers would copy
 /// code that was never compiled.
 pub(crate) fn check(pages: &[Page], sources: &[Source]) -> Vec<Finding> {
-    let page = pages.iter().find(|page| page.path == PAGE);
-    let blocks = page.map(|page| rust_blocks(&page.text)).unwrap_or_default();
-    let is_compiled = |block: &Block| {
-        let mut files = sources.iter().filter(|source| source.path.starts_with(PROGRAM));
-        files.any(|file| file.text.contains(&block.code))
-    };
-    let stray = blocks.iter().filter(|block| !is_compiled(block));
-    stray
-        .map(|block| {
-            let message = format!("this code is not in {PROGRAM}src; make the two the same");
-            Finding::at(PAGE, block.line, message)
-        })
-        .collect()
+    let text = |path| pages.iter().find(|page| page.path == path).map(|page| page.text.as_str());
+    let mut findings = Vec::new();
+    for (page, program) in TUTORIALS {
+        let is_compiled = |block: &Block| {
+            let mut files = sources.iter().filter(|source| source.path.starts_with(program));
+            files.any(|file| file.text.contains(&block.code))
+        };
+        let blocks = text(page).map(rust_blocks).unwrap_or_default();
+        let strays = blocks.iter().filter(|block| !is_compiled(block));
+        findings.extend(strays.map(|block| {
+            let message = format!("this code is not in {program}; make the two the same");
+            Finding::at(page, block.line, message)
+        }));
+    }
+    findings
 }
 
 struct Block {
@@ -47,10 +51,12 @@ fn rust_blocks(text: &str) -> Vec<Block> {
 mod tests {
     use super::*;
 
+    /// Of each tutorial, with one block, beside a program of this code.
     fn findings(code: &str) -> Vec<Finding> {
-        let text = "# T\n\n```rust\n// src/main.rs\nfn main() {\n    go();\n}\n```\n".to_owned();
-        let page = Page { path: PAGE.to_owned(), text };
-        check(&[page], &[Source::new("examples/shop/src/main.rs", code)])
+        let text = "# T\n\n```rust\n// src/main.rs\nfn main() {\n    go();\n}\n```\n";
+        let page = |(path, _): (&str, &str)| Page { path: path.to_owned(), text: text.to_owned() };
+        let source = |(_, program)| Source::new(&format!("{program}main.rs"), code);
+        check(&TUTORIALS.map(page), &TUTORIALS.map(source))
     }
 
     #[test]
@@ -61,7 +67,7 @@ mod tests {
     #[test]
     fn code_that_the_program_has_otherwise_fails_at_its_block() {
         let found = findings("fn main() {\n    run();\n}\n");
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].path.as_str(), found[0].line), (PAGE, Some(3)));
+        let places: Vec<_> = found.iter().map(|finding| (&*finding.path, finding.line)).collect();
+        assert_eq!(places, TUTORIALS.map(|(page, _)| (page, Some(3))));
     }
 }
