@@ -45,7 +45,7 @@ pub(super) async fn show(
         facts: facts(&body),
         actions: actions(&viewer, &body),
         replay: replay::form(&viewer, &body, replay.as_deref()).await?,
-        cli: format!("queuekit subscription show {name}"),
+        cli: "queuekit subscription list".to_owned(),
     };
     viewer.show(&page).await
 }

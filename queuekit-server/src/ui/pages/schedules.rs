@@ -86,7 +86,7 @@ pub(super) async fn page(
         actions: actions(viewer, &row, schedule.differs_from_code),
         differs_from_code: schedule.differs_from_code,
         form: schedule_edit::form(viewer, &schedule, refused),
-        cli: format!("queuekit cron list {name}"),
+        cli: format!("queuekit cron next {name}"),
         row,
     };
     viewer.show(&page).await

@@ -4,6 +4,7 @@
 mod axe;
 mod bulk;
 mod chrome;
+mod commands;
 mod hostile_text;
 mod keyboard;
 mod live;
