@@ -83,8 +83,7 @@ pub(super) async fn page(
         next: next.next.iter().map(|next| (in_zone(next.0), When::of(next.0, at))).collect(),
         facts: facts(&schedule, at),
         payload: Content::of(viewer, "payload", (&of.0, &of.1), payload.as_bytes(), None),
-        actions: actions(viewer, &row, schedule.differs_from_code),
-        differs_from_code: schedule.differs_from_code,
+        actions: actions(viewer, &row),
         form: schedule_edit::form(viewer, &schedule, refused),
         cli: format!("queuekit cron next {name}"),
         row,
@@ -112,6 +111,7 @@ fn row(schedule: &ScheduleBody, base: &str, now: Timestamp) -> ScheduleRow {
         kind: job.map(|job| job.kind.clone()).unwrap_or_default(),
         queue: job.map(|job| job.queue.clone()).unwrap_or_default(),
         is_paused,
+        differs_from_code: schedule.differs_from_code,
         is_late: !is_paused && next.as_ref().is_some_and(|next| next.age_ms > LATE_MS),
         next,
         last: schedule.last.as_ref().map(|last| When::of(last.nominal.0, now)),
@@ -165,7 +165,7 @@ fn facts(schedule: &ScheduleBody, now: Timestamp) -> Facts {
     Facts { items }
 }
 
-fn actions(viewer: &Viewer, row: &ScheduleRow, differs_from_code: bool) -> Vec<Action> {
+fn actions(viewer: &Viewer, row: &ScheduleRow) -> Vec<Action> {
     let name = &row.name;
     let action = |verb, label: String| action(viewer, name, verb, label);
     let turn = match row.is_paused {
@@ -179,7 +179,7 @@ fn actions(viewer: &Viewer, row: &ScheduleRow, differs_from_code: bool) -> Vec<A
          then, the schedule stays as it is.",
     );
     let mut actions = vec![run(viewer, name), turn];
-    actions.extend(differs_from_code.then_some(reset));
+    actions.extend(row.differs_from_code.then_some(reset));
     actions.push(action("delete", format!("Delete {name}")).tone(Tone::Danger).confirm(
         format!("Delete the schedule {name}?"),
         "It enqueues nothing any more. Jobs that it has enqueued stay.",

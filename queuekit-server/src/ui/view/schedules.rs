@@ -28,6 +28,8 @@ pub(crate) struct ScheduleRow {
     pub(crate) kind: String,
     pub(crate) queue: String,
     pub(crate) is_paused: bool,
+    /// Whether an operator has changed what the code declares.
+    pub(crate) differs_from_code: bool,
     /// Whether an occurrence is due for more than a minute and not enqueued.
     pub(crate) is_late: bool,
     pub(crate) next: Option<When>,
@@ -51,8 +53,6 @@ pub(crate) struct SchedulePage {
     pub(crate) facts: Facts,
     pub(crate) payload: Content,
     pub(crate) actions: Vec<Action>,
-    /// Whether an operator has changed what the code declares.
-    pub(crate) differs_from_code: bool,
     pub(crate) form: ScheduleForm,
     pub(crate) cli: String,
 }

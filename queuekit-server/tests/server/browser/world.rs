@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use queuekit::JobDraft;
+use queuekit::schedules::ScheduleDraft;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
 use crate::common::{Server, Store, by, guarded_on};
 use crate::ui::Browser;
@@ -224,6 +227,27 @@ impl Fill<'_> {
         self.send("PUT", "/v1/schedules/hourly", &often);
         self.page("schedules", "/ui/schedules");
         self.page("schedule", "/ui/schedules/nightly");
+        self.changed_schedule();
+    }
+
+    /// A schedule that a program declared and an operator changed. No other process can declare one
+    /// in the memory of the server.
+    fn changed_schedule(&mut self) {
+        let url = self.server.store.url.clone();
+        if url == "memory:" {
+            return;
+        }
+        let declare = async {
+            let client = queuekit::connect(&url).await.expect("the store");
+            let job = JobDraft::new("report.weekly", "{}").queue("reports");
+            client.schedule(ScheduleDraft::cron("weekly", "0 6 * * 1", job)).await.expect("stored");
+            client.close().await.expect("it closes");
+        };
+        Runtime::new().expect("a runtime").block_on(declare);
+        let changed = [("timing", "0 8 * * 1"), ("zone", ""), ("payload", "{}")];
+        let browser = Browser::of(self.server, KEY);
+        browser.post("/ui/schedules/weekly/edit", &changed).expect(303);
+        self.page("schedule-changed", "/ui/schedules/weekly");
     }
 
     fn events(&mut self) {

@@ -172,10 +172,13 @@ fn r15_1_a_page_resets_a_schedule_to_its_code() {
     browser.post("/ui/schedules/nightly/edit", &fields).expect(303);
     let edited = page();
     assert!(can_reset(&edited) && edited.contains("changed by an operator"), "{edited}");
+    let list = || browser.get("/ui/schedules").expect(200).text;
+    assert!(list().contains(">changed</span>"), "{}", list());
     assert_eq!(declared(), Declared::Unchanged);
     browser.post("/ui/schedules/nightly/reset", &[]).expect(303);
     let reset = page();
     assert!(!can_reset(&reset) && reset.contains("0 4 * * *"), "{reset}");
+    assert!(!list().contains(">changed</span>"), "{}", list());
     assert_eq!(declared(), Declared::Changed);
     assert!(page().contains("30 2 * * *"));
 }
