@@ -188,3 +188,20 @@ fn recent(of: &RecentErrorsBody) -> RecentErrors {
     let label = format!("{} in 24 hours, {most} at most in an hour", day.of("error"));
     RecentErrors { hour, day, week, spark: Sparkline { values: of.hours.clone(), label } }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guard: the current hour is not a whole one, and 24 hours are not the current day.
+    #[test]
+    fn r8_11_a_row_has_the_current_hour_24_hours_and_7_days_and_their_course() {
+        let mut body = RecentErrorsBody { hours: vec![0; 24], days: vec![0; 7] };
+        (body.hours[0], body.hours[22], body.hours[23]) = (5, 20, 3);
+        (body.days[0], body.days[6]) = (100, 12);
+        let shown = recent(&body);
+        assert_eq!([shown.hour, shown.day, shown.week].map(|count| count.value), [3, 28, 112]);
+        assert_eq!(shown.spark.values, body.hours);
+        assert_eq!(shown.spark.label, "28 errors in 24 hours, 20 at most in an hour");
+    }
+}

@@ -29,6 +29,19 @@ fn the_newest_events_are_shown_first(server: &mut Server) {
     assert!(browser.get("/ui/events?types=a%20b").expect(200).text.contains("types-error"));
 }
 
+/// Guard: the rate is made of history, which the page waits for.
+fn the_list_of_consumers_says_how_much_each_completes(server: &mut Server) {
+    server.ask("PUT", "/v1/subscriptions/books").json(&json!({"events": "order.*"})).expect(201);
+    server.ask("POST", "/v1/events").json(&json!({"type": "order.paid"})).expect(201);
+    let browser = Browser::new(server);
+    let end = Instant::now() + Duration::from_secs(30);
+    let rate = "<td data-l=\"rate\" class=\"n\">0/min</td>";
+    while !browser.get("/ui/events").expect(200).text.contains(rate) {
+        assert!(Instant::now() < end, "{}", browser.get("/ui/events").text);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn s11_a_key_that_is_not_for_events_sees_none() {
     let server = guarded();
@@ -108,4 +121,8 @@ fn a_replay_of_as_many_events_as_are_counted_is_not_said_to_be_of_more() {
     }
 }
 
-on_every_store!(the_newest_events_are_shown_first, a_replay_is_counted_and_then_delivered_once);
+on_every_store!(
+    the_newest_events_are_shown_first,
+    a_replay_is_counted_and_then_delivered_once,
+    the_list_of_consumers_says_how_much_each_completes,
+);
