@@ -12,8 +12,8 @@ if (!SERVER) console.error("NOT RUN: the types against a server. Set QUEUEKIT_SE
 
 /** The type of each schema, where the two have other names. */
 const NAMES = {
-  Released: "Release", NewProgress: "ProgressGiven", JobPage: "Jobs", QueuePage: "Queues",
-  Mode: "OrderedMode",
+  Released: "Release", Mark: "Undecodable", NewProgress: "ProgressGiven", JobPage: "Jobs",
+  QueuePage: "Queues", Mode: "OrderedMode",
 };
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
 const names = (map) => [...map].sort();

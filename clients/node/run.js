@@ -47,6 +47,15 @@ export class Release extends Retry {
   cause = "snooze";
 }
 
+/**
+ * Thrown by a handler that cannot read its payload: a worker that can gets the job; no attempt is
+ * spent. The server says when it runs again, and ends it after 7 days.
+ */
+export class Undecodable extends Release {
+  /** @type {ReleaseCause} */
+  cause = "undecodable";
+}
+
 /** Thrown by a handler if no retry can help: the job is dead-lettered at once. */
 export class Fatal extends Retry {
   /** @type {NackKind} */

@@ -49,12 +49,20 @@ export interface Failure {
   worker?: string;
 }
 
+/** What could not be read of a payload, since when, and how often. */
+export interface Mark {
+  error: string;
+  since: string;
+  times: number;
+}
+
 export interface Released {
   lease_seq: number;
   at: string;
   started_at?: string;
   worker?: string;
   cause?: ReleaseCause;
+  undecodable?: Mark;
 }
 
 export interface Progress {
@@ -92,6 +100,7 @@ export interface Job extends LeasedJob {
   errors: Failure[];
   logs: LogLine[];
   released?: Released[];
+  undecodable?: Mark;
   started_at?: string;
   finished_at?: string;
   lease_expires_in_ms?: number;

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { BUSY, FakeServer, PROBLEM } from "./fake_server.js";
-import { Client, Fatal, Release, Retry, Worker } from "./index.js";
+import { Client, Fatal, Release, Retry, Undecodable, Worker } from "./index.js";
 
 let fake, client, worker, ended;
 beforeEach(async () => {
@@ -75,17 +75,19 @@ describe("worker", () => {
       later: new Retry("busy", { delayMs: 5 }),
       "not now": new Release("nap", { delayMs: 7 }),
       never: new Fatal("bad"),
+      "not read": new Undecodable("no name"),
       odd: Object.create(null),
     };
     for (const name of Object.keys(errors)) fake.lease(name, { payload: `"${name}"` });
     start({ t: (payload) => { throw errors[payload]; } });
-    await fake.waitFor(() => nacks().length === 5);
+    await fake.waitFor(() => nacks().length === 6);
     const of = (token) => nacks().find((nack) => nack.token === token);
     const expected = [
       { token: "plain", kind: "retry", error: "TypeError: no\ufffd" },
       { token: "later", kind: "retry", error: "busy", delay_ms: 5 },
       { token: "not now", kind: "release", error: "nap", delay_ms: 7, cause: "snooze" },
       { token: "never", kind: "fatal", error: "bad" },
+      { token: "not read", kind: "release", error: "no name", cause: "undecodable" },
       { token: "odd", kind: "retry", error: "it threw something that has no text" },
     ];
     assert.deepEqual(expected.map(({ token }) => of(token)), expected);

@@ -18,6 +18,7 @@ if not SERVER:
 OBJECTS = {  # The schema of each type.
     "Job": types.Job, "LeasedJob": types.LeasedJob, "Lease": types.Lease,
     "Reserved": types.Reserved, "Failure": types.Failure, "Release": types.Released,
+    "Undecodable": types.Mark,
     "LogLine": types.LogLine, "Progress": types.Progress, "ProgressGiven": types.NewProgress,
     "NewJob": types.NewJob, "Enqueued": types.Enqueued, "Jobs": types.JobPage,
     "Examined": types.Examined, "Ack": types.Ack, "Nack": types.Nack, "Report": types.Report,

@@ -10,7 +10,7 @@ import unittest
 from unittest import mock
 
 from faked import BUSY, Faked
-from queuekit import Fatal, Release, Retry
+from queuekit import Fatal, Release, Retry, Undecodable
 
 
 class WorkerTest(Faked):
@@ -37,17 +37,20 @@ class WorkerTest(Faked):
     def test_errors_decide_what_becomes_of_the_job(self):
         def handler(payload, ctx):
             raise {"plain": ValueError("no\ud800"), "later": Retry("busy", delay_ms=5),
-                   "not now": Release("nap", delay_ms=7), "never": Fatal("bad")}[payload]
-        for payload in ("plain", "later", "not now", "never"):
+                   "not now": Release("nap", delay_ms=7), "never": Fatal("bad"),
+                   "not read": Undecodable("no name")}[payload]
+        for payload in ("plain", "later", "not now", "never", "not read"):
             self.fake.lease(payload, payload=payload)
         self.start({"t": handler})
-        self.fake.wait_for(lambda: len(self.nacks()) == 4)
+        self.fake.wait_for(lambda: len(self.nacks()) == 5)
         nacks = {nack.pop("token"): nack for nack in self.nacks()}
         self.assertEqual(nacks["plain"], {"kind": "retry", "error": "ValueError: no?"})
         self.assertEqual(nacks["later"], {"kind": "retry", "error": "busy", "delay_ms": 5})
         self.assertEqual(nacks["not now"], {"kind": "release", "error": "nap", "delay_ms": 7,
                                             "cause": "snooze"})
         self.assertEqual(nacks["never"], {"kind": "fatal", "error": "bad"})
+        self.assertEqual(nacks["not read"], {"kind": "release", "error": "no name",
+                                             "cause": "undecodable"})
 
     def test_a_result_that_is_no_json_fails_the_attempt(self):
         self.fake.lease("1")

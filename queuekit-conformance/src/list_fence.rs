@@ -92,6 +92,17 @@ macro_rules! __with_fence {
                 [Admin] r4_8_a_release_that_cancels_is_none
                 [Admin] r4_8_releases_outlast_the_end_and_a_retry
             }
+
+            undecodable {
+                r13_8_a_payload_that_is_not_read_takes_no_attempt
+                r13_8_the_text_of_a_mark_is_bounded
+                r13_8_it_waits_1_s_doubling_to_60_s_and_then_1_h
+                r13_8_it_is_dead_if_it_is_met_7_days_after_the_first
+                [Admin] r13_8_a_retry_begins_anew
+                r13_8_the_mark_lasts_until_the_payload_is_read
+                [Admin Leases] r13_8_why_and_lists_show_the_mark
+                [Admin] r13_8_its_key_waits_or_is_passed
+            }
         }
     };
 }

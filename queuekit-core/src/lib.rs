@@ -68,7 +68,7 @@ pub use error_group::{
 pub use event::{EventDraft, EventId, Subscription, SubscriptionDraft};
 pub use job::{
     ErrorText, Failure, Job, JobDraft, JobId, LogLine, Metadata, NewJob, Payload, Priority,
-    Progress, Release, ReleaseCause, Start, State, Status, StatusSet,
+    Progress, Release, ReleaseCause, Start, State, Status, StatusSet, Undecodable,
 };
 #[doc(hidden)]
 pub use json::{as_json, json_depth};

@@ -47,6 +47,10 @@ pub const ORDERED_WORKERS: usize = 1000;
 /// Highest number from which the orders of a worker that comes to be listed are numbered on. From
 /// there stores can count on (R3.9).
 pub const ORDER_SEQ: u64 = 1 << 52;
+/// How long a job waits for a worker that can read its payload (R13.8).
+pub const UNDECODABLE: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Largest stored text of what could not be read of a payload, in bytes (R13.8).
+pub const UNDECODABLE_BYTES: usize = 1024;
 /// Largest stored error text, in bytes (R4.6).
 pub const ERROR_BYTES: usize = 8 * 1024;
 /// Failures kept per job (R4.5).

@@ -139,6 +139,15 @@ pub fn no_handler_delay(releases: u32) -> Duration {
     doubling(Duration::from_secs(1), Duration::from_secs(60), releases)
 }
 
+/// How long a job waits whose payload could not be read this many times (1 for the first): as one
+/// without a handler, and 1 h from the tenth on (contract R13.8).
+pub fn undecodable_delay(times: u32) -> Duration {
+    match times {
+        0..10 => no_handler_delay(times.saturating_sub(1)),
+        _ => Duration::from_secs(3600),
+    }
+}
+
 /// The wait before a store call that failed is made again: 10 ms doubling to 1 s, of which
 /// `chance` in 0.0..1.0 picks a random share.
 pub fn reconnect_delay(failures: u32, chance: f64) -> Duration {
@@ -263,5 +272,12 @@ mod tests {
     fn r13_4_a_kind_without_handler_waits_1_s_doubling_to_60_s() {
         let waits: Vec<_> = (0..8).map(|n| no_handler_delay(n).as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60]);
+    }
+
+    #[test]
+    fn r13_8_a_payload_that_is_not_read_waits_1_s_doubling_to_60_s_and_1_h_from_the_tenth_on() {
+        let waits: Vec<_> = (1..=11).map(|times| undecodable_delay(times).as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60, 3600, 3600]);
+        assert_eq!(undecodable_delay(u32::MAX).as_secs(), 3600);
     }
 }

@@ -11,12 +11,17 @@ use crate::clock::Timestamp;
 pub(crate) struct Rfc3339(#[serde(with = "crate::rfc3339")] pub(crate) Timestamp);
 
 pub(crate) fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&written(*at))
+}
+
+/// The text of an instant.
+pub(crate) fn written(at: Timestamp) -> String {
     let millis = at.as_millis();
     // Instants beyond the years that can be written are cut to the nearest one.
     let (first, last) = (jiff::Timestamp::MIN, jiff::Timestamp::MAX);
     let at = jiff::Timestamp::from_millisecond(millis);
     let at = at.unwrap_or(if millis < 0 { first } else { last });
-    to.collect_str(&format_args!("{at:.3}"))
+    format!("{at:.3}")
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {

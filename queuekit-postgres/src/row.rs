@@ -2,8 +2,8 @@
 
 use queuekit_core::limits::{FAILURES_KEPT, RELEASES_KEPT};
 use queuekit_core::{
-    ErrorText, JobId, Kind, LeaseToken, Nonce, Priority, Release, ReleaseCause, State, Timestamp,
-    WorkerId,
+    ErrorText, JobId, Kind, LeaseToken, Nack, Nonce, Priority, Release, ReleaseCause, State,
+    Timestamp, Undecodable, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
@@ -152,13 +152,14 @@ impl Record {
     }
 
     /// Its last run was released now (contract R4.8).
-    pub(crate) fn add_release(&mut self, now: Timestamp, cause: Option<ReleaseCause>) {
+    pub(crate) fn add_release(&mut self, now: Timestamp, nack: &Nack) {
         self.added.push(RunEnd::Released {
             lease_seq: unsigned(self.lease_seq),
             at: now,
             started_at: self.started_at,
             worker: self.worker.clone(),
-            cause: cause.map_or("", ReleaseCause::as_str).to_owned(),
+            cause: nack.cause().map_or("", ReleaseCause::as_str).to_owned(),
+            undecodable: nack.mark().cloned().map(Box::new),
         });
     }
 
@@ -203,6 +204,8 @@ enum RunEnd {
         started_at: Option<Timestamp>,
         worker: Option<String>,
         cause: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        undecodable: Option<Box<Undecodable>>,
     },
     Failed {
         attempt: u32,
@@ -225,11 +228,12 @@ impl RunEnd {
     }
 
     fn into_release(self) -> Option<Release> {
-        let Self::Released { lease_seq, at, started_at, worker, cause } = self else {
+        let Self::Released { lease_seq, at, started_at, worker, cause, undecodable } = self else {
             return None;
         };
         let worker = worker.and_then(|worker| WorkerId::new(worker).ok());
-        Some(Release { lease_seq, at, started_at, worker, cause: cause.parse().ok() })
+        let cause = cause.parse().ok();
+        Some(Release { lease_seq, at, started_at, worker, cause, undecodable })
     }
 }
 

@@ -260,7 +260,8 @@ records! {
         lease: attempts..lease_seq,
     }
 
-    /// A release of a job, after the head of a note. After its own: the worker, NUL, the cause.
+    /// A release of a job, after the head of a note. After its own: the worker, NUL, the cause; if
+    /// the payload could not be read, also NUL, and the mark as core writes it.
     RELEASE Release {
         lease_seq: SEQUENCE,
         /// In decimal digits.

@@ -28,5 +28,5 @@ pub use queuekit_core::client::{EnqueueAll, EnqueueRequest, Jobs, Outcomes};
 pub use queuekit_core::{
     Ack, AckOutcome, BulkAction, BulkActionName, BulkReport, BulkRequest, BulkTotals, Cursor,
     ErrorText, Failure, IdempotencyKey, JobFilter, Kind, LeaseToken, LogLine, Page, PageSize,
-    PartitionKey, Progress, Release, ReleaseCause, Start, StatusSet, TimeRange,
+    PartitionKey, Progress, Release, ReleaseCause, Start, StatusSet, TimeRange, Undecodable,
 };

@@ -1,7 +1,7 @@
 export { Client } from "./client.js";
 export * as errors from "./errors.js";
 export { QueuekitError } from "./errors.js";
-export { Context, Fatal, Release, Retry } from "./run.js";
+export { Context, Fatal, Release, Retry, Undecodable } from "./run.js";
 export { Worker } from "./worker.js";
 export type CallOptions = import("./client.js").CallOptions;
 export type Why = import("./run.js").Why;

@@ -46,6 +46,14 @@ export declare class Release extends Retry {
     /** @type {ReleaseCause} */
     cause: ReleaseCause;
 }
+/**
+ * Thrown by a handler that cannot read its payload: a worker that can gets the job; no attempt is
+ * spent. The server says when it runs again, and ends it after 7 days.
+ */
+export declare class Undecodable extends Release {
+    /** @type {ReleaseCause} */
+    cause: ReleaseCause;
+}
 /** Thrown by a handler if no retry can help: the job is dead-lettered at once. */
 export declare class Fatal extends Retry {
     /** @type {NackKind} */

@@ -39,12 +39,19 @@ export interface Failure {
     started_at?: string;
     worker?: string;
 }
+/** What could not be read of a payload, since when, and how often. */
+export interface Mark {
+    error: string;
+    since: string;
+    times: number;
+}
 export interface Released {
     lease_seq: number;
     at: string;
     started_at?: string;
     worker?: string;
     cause?: ReleaseCause;
+    undecodable?: Mark;
 }
 export interface Progress {
     fraction: number;
@@ -78,6 +85,7 @@ export interface Job extends LeasedJob {
     errors: Failure[];
     logs: LogLine[];
     released?: Released[];
+    undecodable?: Mark;
     started_at?: string;
     finished_at?: string;
     lease_expires_in_ms?: number;

@@ -43,6 +43,14 @@ class Release(Retry):
         self.cause = cause
 
 
+class Undecodable(Release):
+    """Raised by a handler that cannot read its payload: a worker that can gets the job; no attempt
+    is spent. The server says when it runs again, and ends it after 7 days."""
+
+    def __init__(self, why: str = "") -> None:
+        super().__init__(why, cause="undecodable")
+
+
 class Fatal(Retry):
     """Raised by a handler if no retry can help: the job is dead-lettered at once."""
 

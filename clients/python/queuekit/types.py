@@ -55,12 +55,21 @@ class Failure(TypedDict):
     worker: NotRequired[str]
 
 
+class Mark(TypedDict):
+    """What could not be read of a payload, since when, and how often."""
+
+    error: str
+    since: str
+    times: int
+
+
 class Released(TypedDict):
     lease_seq: int
     at: str
     started_at: NotRequired[str]
     worker: NotRequired[str]
     cause: NotRequired[ReleaseCause]
+    undecodable: NotRequired[Mark]
 
 
 class Progress(TypedDict):
@@ -99,6 +108,7 @@ class Job(LeasedJob):
     errors: list[Failure]
     logs: list[LogLine]
     released: NotRequired[list[Released]]
+    undecodable: NotRequired[Mark]
     started_at: NotRequired[str]
     finished_at: NotRequired[str]
     lease_expires_in_ms: NotRequired[int]

@@ -51,6 +51,7 @@ pub mod states;
 pub mod time;
 pub mod time_bounds;
 pub mod transitions;
+pub mod undecodable;
 pub mod upkeep_bounds;
 pub mod wakeups;
 pub mod why;

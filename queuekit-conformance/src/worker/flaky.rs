@@ -37,6 +37,8 @@ pub struct Switches {
     pub extend_fails: AtomicBool,
     /// Settling fails, and is certainly not applied.
     pub settling_fails: AtomicBool,
+    /// Reading a job fails.
+    pub reads_fail: AtomicBool,
     /// This number of settling calls fail, and are certainly not applied.
     pub settling_failures: AtomicU32,
     /// This number of settling calls take effect, and their replies are lost.
@@ -189,6 +191,9 @@ impl Layer for Flaky {
 
     async fn get_job(&self, id: JobId) -> Result<Option<Job>> {
         self.up()?;
+        if self.switches.reads_fail.load(Ordering::SeqCst) {
+            return Err(Error::new(ErrorKind::Unavailable, "the store cannot read jobs"));
+        }
         self.inner.get_job(id).await
     }
 

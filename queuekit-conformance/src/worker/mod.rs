@@ -73,7 +73,6 @@ macro_rules! __for_each_worker_case {
                 r13_2_outcomes_are_recorded_while_the_worker_drains
                 r13_3_a_panic_is_a_failed_attempt_with_its_text
                 r13_3_an_error_is_a_failed_attempt_with_its_causes
-                r13_3_a_payload_that_does_not_fit_names_its_field
                 r13_3_a_lost_lease_is_counted_and_the_worker_goes_on
                 r13_3_a_result_that_is_too_large_fails_the_attempt
                 r13_3_errors_decide_what_becomes_of_the_job
@@ -130,6 +129,15 @@ macro_rules! __for_each_worker_case {
                 r13_9_a_job_that_was_asked_to_stop_is_not_run_again
                 r13_9_a_job_with_a_short_timeout_does_not_wait
                 r13_9_the_timeout_counts_from_the_call
+            }
+
+            undecodable {
+                r13_8_a_payload_that_does_not_fit_parks_its_job
+                r13_8_a_worker_that_reads_it_runs_it_at_its_first_attempt
+                r13_8_a_job_that_no_worker_reads_for_7_days_is_dead
+                r13_8_a_job_is_released_while_the_store_cannot_be_read
+                r13_8_a_handler_can_say_that_it_cannot_read_its_payload
+                r13_8_a_job_of_a_batch_parks_alone
             }
 
             waits {

@@ -4,10 +4,12 @@ use std::future::Future;
 
 use super::operations::all_queues;
 use super::{
-    Ack, AckOutcome, Backend, DeadLetter, DeadLetterOutcome, EnqueueOutcome, Nack, NackOutcome,
+    Ack, AckOutcome, Backend, DeadLetter, DeadLetterOutcome, EnqueueOutcome, LeaseToken, Nack,
+    NackOutcome,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobId, NewJob};
+use crate::lifecycle;
 use crate::queue::Queue;
 
 /// Calls for one item, and for all queues. Calls for one item turn every outcome but success and
@@ -54,6 +56,19 @@ pub trait BackendExt: Backend {
                 NackOutcome::NotFound => Err(not_found().during("nack").on(id)),
                 outcome => Ok(outcome),
             }
+        }
+    }
+
+    /// The nack of a job whose payload the holder of this lease cannot read (contract R13.8): reads
+    /// the job, whose earlier releases decide what happens to it.
+    ///
+    /// # Errors
+    /// `NotFound`, and those of [`Backend::get_job`].
+    fn park(&self, lease: LeaseToken, error: &str) -> impl Future<Output = Result<Nack>> + Send {
+        async move {
+            let job = self.get_job(lease.id).await?;
+            let job = job.ok_or_else(|| not_found().during("nack").on(lease.id))?;
+            Ok(lifecycle::park(&job, lease, error))
         }
     }
 

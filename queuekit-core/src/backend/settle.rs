@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::LeaseToken;
 use crate::enum_words::words;
-use crate::job::{ErrorText, JobId, ReleaseCause};
+use crate::job::{ErrorText, JobId, ReleaseCause, Undecodable};
 use crate::retry::clamp_nack_delay;
 
 /// Records that a run succeeded.
@@ -84,6 +84,8 @@ pub struct Nack {
     pub error: ErrorText,
     delay: Duration,
     cause: Option<ReleaseCause>,
+    // Boxed, because nearly no nack has one.
+    mark: Option<Box<Undecodable>>,
 }
 
 impl Nack {
@@ -94,7 +96,16 @@ impl Nack {
         error: impl Into<ErrorText>,
         delay: Duration,
     ) -> Self {
-        Self { lease, kind, error: error.into(), delay: clamp_nack_delay(delay), cause: None }
+        let (error, delay) = (error.into(), clamp_nack_delay(delay));
+        Self { lease, kind, error, delay, cause: None, mark: None }
+    }
+
+    /// A release of a job whose payload could not be read (contract R13.8);
+    /// [`park`](crate::lifecycle::park) makes the mark.
+    pub fn undecodable(lease: LeaseToken, mark: Undecodable, delay: Duration) -> Self {
+        let released = Self::new(lease, NackKind::Release, mark.error.as_str(), delay);
+        let released = released.because(ReleaseCause::Undecodable);
+        Self { mark: Some(Box::new(mark)), ..released }
     }
 
     /// Says why the job is released; other kinds ignore it (contract R4.8).
@@ -107,6 +118,11 @@ impl Nack {
     /// Why the job is released, if that was said.
     pub fn cause(&self) -> Option<ReleaseCause> {
         self.cause
+    }
+
+    /// What could not be read of the payload, if that is why the job is released.
+    pub fn mark(&self) -> Option<&Undecodable> {
+        self.mark.as_deref()
     }
 
     /// How long the job waits before it can run again.

@@ -22,6 +22,9 @@ pub enum Why {
     Scheduled { in_: Duration },
     /// An attempt failed or was released, and the job waits for the next one.
     WaitingForRetry { in_: Duration, attempts: u32, max_attempts: u32 },
+    /// The last worker that tried could not read its payload, for this reason; the job waits to be
+    /// offered again.
+    Undecodable { in_: Duration, error: String, for_: Duration, times: u32 },
     /// No live worker serves its queue and kind. It could run, or it was released before and waits
     /// to be offered again, as each worker without a handler for its kind releases it.
     NoLiveWorker { queue: QueueName, kind: Kind },
@@ -62,6 +65,11 @@ impl Why {
         // Workers that have no handler for the kind release it over and over: then its time says
         // when it is offered next, and not when it runs.
         let refused = job.releases > 0 && !has_live_worker;
+        let waits = matches!(job.status, Status::Scheduled | Status::Failed) && !refused;
+        if let Some(mark) = job.undecodable().filter(|_| waits) {
+            let (error, for_, times) = (mark.error.to_string(), now.since(mark.since), mark.times);
+            return Self::Undecodable { in_, error, for_, times };
+        }
         match (job.status, job.worker.clone(), job.partition_key.clone()) {
             (Status::Running, Some(worker), _) => {
                 Self::Running { worker, lease_expires_in: job.lease_expires_in.unwrap_or_default() }
@@ -114,6 +122,11 @@ impl fmt::Display for Why {
                 let left = span(*in_);
                 write!(f, "attempt {attempts} of {max_attempts} failed; retry in {left}")
             }
+            Self::Undecodable { in_, error, for_, times } => {
+                let (left, for_) = (span(*in_), span(*for_));
+                write!(f, "its payload could not be read for {for_}, {times} times: {error}; ")?;
+                write!(f, "offered again in {left}")
+            }
             Self::NoLiveWorker { queue, kind } => {
                 write!(f, "no live worker serves queue {queue} and kind {kind}")
             }
@@ -143,6 +156,8 @@ mod tests {
     fn a_sentence_has_its_durations_in_units_that_people_use() {
         let long = Duration::from_millis(3_490_800);
         let worker = WorkerId::new("w").unwrap();
+        let (in_, for_, error) = (long, long, "at name".to_owned());
+        let undecodable = Why::Undecodable { in_, error, for_, times: 2 };
         let paused = |reason: Option<&str>, ends_in| {
             let (queue, reason) = (QueueName::default(), reason.map(str::to_owned));
             Why::Paused { queue, reason, ends_in }.to_string()
@@ -156,6 +171,7 @@ mod tests {
             (Why::WaitingForRetry { in_: long, attempts: 1, max_attempts: 3 }, "retry in 58m 10s"),
             (Why::Running { worker: worker.clone(), lease_expires_in: long }, "58m 10s more"),
             (Why::Expired { worker, ago: long }, "ran out 58m 10s ago"),
+            (undecodable, "not be read for 58m 10s, 2 times: at name; offered again in 58m 10s"),
         ] {
             assert!(why.to_string().contains(told), "{why}");
         }

@@ -62,6 +62,7 @@ impl Serialize for Job {
         map.serialize_entry("errors", &self.errors)?;
         let released = Some(&self.released).filter(|released| !released.is_empty());
         put_given(&mut map, "released", released)?;
+        put_given(&mut map, "undecodable", self.undecodable())?;
         put_given(&mut map, "progress", self.progress.as_ref())?;
         map.serialize_entry("logs", &self.logs)?;
         map.serialize_entry("metadata", &self.metadata)?;
@@ -122,6 +123,7 @@ impl Serialize for Release {
         put_given(&mut map, "started_at", self.started_at.map(Rfc3339))?;
         put_given(&mut map, "worker", self.worker.as_ref())?;
         put_given(&mut map, "cause", self.cause)?;
+        put_given(&mut map, "undecodable", self.undecodable.as_ref())?;
         map.end()
     }
 }
@@ -150,7 +152,7 @@ mod tests {
 
     use super::*;
     use crate::clock::Timestamp;
-    use crate::job::{JobId, Metadata, ReleaseCause, State, Status};
+    use crate::job::{JobId, Metadata, ReleaseCause, State, Status, Undecodable};
     use crate::names::{Kind, QueueName, WorkerId};
 
     fn job() -> Job {
@@ -185,11 +187,12 @@ mod tests {
             error: "no".into(),
         };
         let released = Release {
-            lease_seq: 1,
+            lease_seq: 3,
             at,
             started_at: None,
             worker: None,
-            cause: Some(ReleaseCause::UnknownKind),
+            cause: Some(ReleaseCause::Undecodable),
+            undecodable: Some(Box::new(Undecodable::new("no name", at, 1))),
         };
         let job = Job {
             state: State::Running,
@@ -201,6 +204,7 @@ mod tests {
             worker: Some(worker),
             errors: vec![failed],
             released: vec![released],
+            releases: 1,
             progress: Some(Progress::new(0.5, "half")),
             logs: vec![LogLine::new(at, "line")],
             metadata: [("a", "b")].into_iter().collect::<Metadata>(),
@@ -210,6 +214,7 @@ mod tests {
         };
         let shown = serde_json::to_value(&job).unwrap();
         let epoch = "1970-01-01T00:00:00.000Z";
+        let mark = json!({"error": "no name", "since": epoch, "times": 1});
         for (name, wanted) in [
             ("payload_base64", json!("/w==")),
             ("result_base64", json!("IDE=")),
@@ -223,7 +228,13 @@ mod tests {
                     "error": "no",
                 }]),
             ),
-            ("released", json!([{"lease_seq": 1, "at": epoch, "cause": "unknown_kind"}])),
+            (
+                "released",
+                json!([{
+                    "lease_seq": 3, "at": epoch, "cause": "undecodable", "undecodable": mark,
+                }]),
+            ),
+            ("undecodable", mark),
             ("progress", json!({"fraction": 0.5, "message": "half"})),
             ("logs", json!([{"at": epoch, "text": "line"}])),
             ("metadata", json!({"a": "b"})),

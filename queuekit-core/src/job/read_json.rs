@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{
     ErrorText, Failure, Job, JobId, LogLine, Metadata, Priority, Progress, Release, Status,
+    Undecodable,
 };
 use crate::clock::Timestamp;
 use crate::json::{bytes_of, there};
@@ -116,6 +117,9 @@ struct Shown {
     /// The last 20 releases, oldest first.
     #[serde(default)]
     released: Vec<Release>,
+    /// What could not be read of the payload when a worker last tried.
+    #[expect(dead_code, reason = "a job finds it in its releases")]
+    undecodable: Option<Undecodable>,
     progress: Option<Progress>,
     /// The last 100 lines, oldest first.
     logs: Vec<LogLine>,
@@ -155,8 +159,14 @@ mod tests {
             worker: Some(worker.clone()),
             error: "no".into(),
         };
-        let cause = Some(ReleaseCause::Shutdown);
-        let release = Release { lease_seq: 1, at, started_at: None, worker: None, cause };
+        let release = Release {
+            lease_seq: 1,
+            at,
+            started_at: None,
+            worker: None,
+            cause: Some(ReleaseCause::Undecodable),
+            undecodable: Some(Box::new(Undecodable::new("no name", at, 3))),
+        };
         read_back(&Job {
             state: State::Running,
             status: Status::Expired,

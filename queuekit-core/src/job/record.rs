@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{ErrorText, JobId, Metadata, Payload, Priority, State, Status};
+use super::{ErrorText, JobId, Metadata, Payload, Priority, State, Status, Undecodable};
 use crate::clock::Timestamp;
 use crate::enum_words::words;
 use crate::error::{Error, ErrorKind, Result};
@@ -137,7 +137,9 @@ impl Job {
     pub fn bytes(&self) -> usize {
         let errors = self.errors.iter().map(|failure| json_bytes(failure.error.as_str()));
         let logs = self.logs.iter().map(|line| json_bytes(&line.text));
-        let texts: usize = errors.chain(logs).sum();
+        let marks = self.released.iter().filter_map(|release| release.undecodable.as_ref());
+        let marks = marks.map(|mark| json_bytes(mark.error.as_str()));
+        let texts: usize = errors.chain(logs).chain(marks).sum();
         let result = self.result.as_ref().map_or(0, Bytes::len);
         self.payload.len() + self.metadata.json_bytes() + result + texts
     }
@@ -218,6 +220,9 @@ pub struct Release {
     pub worker: Option<WorkerId>,
     /// Why it was released; absent if the worker did not say.
     pub cause: Option<ReleaseCause>,
+    /// What could not be read of the payload, if that was the cause and the worker said it.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Undecodable>))]
+    pub undecodable: Option<Box<Undecodable>>,
 }
 
 /// Why a worker released a job.

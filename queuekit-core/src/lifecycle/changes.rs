@@ -9,7 +9,7 @@ use crate::backend::{
 };
 use crate::capability::{CancelOutcome, Report};
 use crate::clock::Timestamp;
-use crate::job::{ErrorText, Failure, LogLine, Release, ReleaseCause, State};
+use crate::job::{ErrorText, Failure, LogLine, Release, State};
 use crate::limits::{FAILURES_KEPT, LOG_LINES_KEPT, RELEASES_KEPT};
 
 /// The text of the failure of a lease that expired, and the reason of a job that died of it.
@@ -111,7 +111,7 @@ impl Record {
                 self.attempts -= 1;
                 self.releases += 1;
                 self.scheduled_at = now + nack.delay();
-                self.add_release(now, nack.cause());
+                self.add_release(now, nack);
             }
             Transition::Exhaust | Transition::Fatal => self.reason = Some(nack.error.clone()),
             _ => {}
@@ -164,10 +164,15 @@ impl Record {
         self.errors.drain(..surplus);
     }
 
-    fn add_release(&mut self, now: Timestamp, cause: Option<ReleaseCause>) {
-        let (lease_seq, started_at) = (self.lease_seq, self.started_at);
-        let worker = self.worker.clone();
-        self.released.push_back(Release { lease_seq, at: now, started_at, worker, cause });
+    fn add_release(&mut self, now: Timestamp, nack: &Nack) {
+        self.released.push_back(Release {
+            lease_seq: self.lease_seq,
+            at: now,
+            started_at: self.started_at,
+            worker: self.worker.clone(),
+            cause: nack.cause(),
+            undecodable: nack.mark().cloned().map(Box::new),
+        });
         let surplus = self.released.len().saturating_sub(RELEASES_KEPT);
         self.released.drain(..surplus);
     }

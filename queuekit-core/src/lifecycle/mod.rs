@@ -5,6 +5,7 @@
 
 mod budget;
 mod changes;
+mod park;
 mod record;
 mod stored;
 mod transition;
@@ -12,6 +13,7 @@ mod verdict;
 
 pub use budget::Budget;
 pub use changes::LEASE_EXPIRED;
+pub use park::park;
 pub use record::Record;
 pub use transition::Transition;
 pub use verdict::{

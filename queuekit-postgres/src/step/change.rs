@@ -4,9 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use queuekit_core::lifecycle::{self, Transition};
-use queuekit_core::{
-    ErrorText, GroupDelta, GroupKey, JobId, LeaseToken, ReleaseCause, State, Timestamp,
-};
+use queuekit_core::{ErrorText, GroupDelta, GroupKey, JobId, LeaseToken, Nack, State, Timestamp};
 use uuid::Uuid;
 
 use crate::error::{Failure, Outcome, together, unreadable};
@@ -256,9 +254,9 @@ impl<'s> Change<'s> {
         }
     }
 
-    pub(crate) fn add_release(&mut self, id: JobId, cause: Option<ReleaseCause>) {
+    pub(crate) fn add_release(&mut self, id: JobId, nack: &Nack) {
         if let Some(record) = self.records.get_mut(&id) {
-            record.add_release(self.now, cause);
+            record.add_release(self.now, nack);
         }
     }
 

@@ -138,7 +138,7 @@ async fn nack_one(change: &mut Change<'_>, nack: &Nack) -> Outcome<NackOutcome> 
     }
     change.count_error(id, transition, nack.kind.is_failure(), nack.error.as_str());
     if transition == Transition::Release {
-        change.add_release(id, nack.cause());
+        change.add_release(id, nack);
     }
     let (now, after) = (change.now, nack.delay());
     change

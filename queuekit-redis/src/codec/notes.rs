@@ -1,6 +1,6 @@
 //! What a job's runs have left: failures, releases, log lines and progress.
 
-use queuekit_core::{ErrorText, Failure, LogLine, Progress, Release, WorkerId};
+use queuekit_core::{ErrorText, Failure, LogLine, Progress, Release, Undecodable, WorkerId};
 
 use crate::layout::bytes::Parts;
 use crate::layout::{FAILURE, LINE, NOTE, RELEASE};
@@ -45,15 +45,17 @@ fn failure(entry: &[u8]) -> Option<Failure> {
 
 fn release(entry: &[u8]) -> Option<Release> {
     let parts = Parts(entry);
-    let mut tail = entry.get(RELEASE.head.end..)?.splitn(2, |byte| *byte == 0);
+    let mut tail = entry.get(RELEASE.head.end..)?.splitn(3, |byte| *byte == 0);
     let mut part = || tail.next().and_then(|part| std::str::from_utf8(part).ok());
     let (worker, cause) = (part()?, part()?);
+    let mark = part().and_then(Undecodable::from_stored);
     Some(Release {
         lease_seq: parts.hex(RELEASE.lease_seq)?,
         at: parts.decimal_time(RELEASE.at)?,
         started_at: parts.time(RELEASE.started).filter(|at| at.as_millis() != 0),
         worker: WorkerId::new(worker).ok(),
         cause: cause.parse().ok(),
+        undecodable: mark.map(Box::new),
     })
 }
 

@@ -141,7 +141,7 @@ impl Part<'_> {
             });
             args.push(millis(nack.delay()).to_string().into_bytes());
             args.push(match nack.kind {
-                NackKind::Release => nack.cause().map_or("", ReleaseCause::as_str).into(),
+                NackKind::Release => release_note(nack).into(),
                 _ => nack.error.as_str().into(),
             });
             args.push(match nack.kind.is_failure() {
@@ -168,6 +168,15 @@ impl Part<'_> {
                 outcome => *outcome,
             };
         }
+    }
+}
+
+/// What the script keeps of a release: its cause, and behind a NUL the mark if it has one.
+fn release_note(nack: &Nack) -> String {
+    let cause = nack.cause().map_or("", ReleaseCause::as_str);
+    match nack.mark() {
+        Some(mark) => format!("{cause}\0{}", mark.to_stored()),
+        None => cause.to_owned(),
     }
 }
 

@@ -39,8 +39,8 @@ pub(crate) struct ExaminedBody {
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = Why)]
 pub(crate) struct WhyBody {
-    /// `paused`, `blocked`, `scheduled`, `waiting_for_retry`, `no_live_worker`, `ready`, `running`,
-    /// `expired` or `ended`.
+    /// `paused`, `blocked`, `scheduled`, `waiting_for_retry`, `undecodable`, `no_live_worker`,
+    /// `ready`, `running`, `expired` or `ended`.
     pub(crate) reason: Cow<'static, str>,
     /// The reason in words.
     pub(crate) sentence: String,

@@ -2,7 +2,7 @@
 
 use queuekit_core::{
     Bytes, ErrorText, Failure, IdempotencyKey, Job, JobId, Kind, LogLine, PartitionKey, Priority,
-    Progress, Release, Result, State, Status, Timestamp, WorkerId,
+    Progress, Release, Result, State, Status, Timestamp, Undecodable, WorkerId,
 };
 use rusqlite::Row;
 
@@ -109,14 +109,18 @@ fn run_end(row: &Row<'_>, at: &FailureColumns) -> rusqlite::Result<RunEnd> {
     let worker = read.text(at.worker).and_then(|id| WorkerId::new(id).ok());
     let cause = read.text(at.cause);
     let attempt = row.get(at.attempt)?;
-    let error = ErrorText::from(read.text(at.error).unwrap_or_default());
+    let text = read.text(at.error).unwrap_or_default();
     let at = Timestamp::from_millis(row.get(at.at)?);
     Ok(match cause {
         Some(cause) => {
-            let cause = cause.parse().ok();
-            RunEnd::Released(Release { lease_seq, at, started_at, worker, cause })
+            let (cause, undecodable) = (cause.parse().ok(), Undecodable::from_stored(&text));
+            let undecodable = undecodable.map(Box::new);
+            RunEnd::Released(Release { lease_seq, at, started_at, worker, cause, undecodable })
         }
-        None => RunEnd::Failed(Failure { attempt, lease_seq, at, started_at, worker, error }),
+        None => {
+            let error = ErrorText::from(text);
+            RunEnd::Failed(Failure { attempt, lease_seq, at, started_at, worker, error })
+        }
     })
 }
 

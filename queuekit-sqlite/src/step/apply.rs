@@ -2,7 +2,7 @@
 
 use queuekit_core::lifecycle::{self, Transition};
 use queuekit_core::limits::{FAILURES_KEPT, RELEASES_KEPT};
-use queuekit_core::{ErrorText, ReleaseCause, Result, State, Timestamp};
+use queuekit_core::{ErrorText, Nack, ReleaseCause, Result, State, Timestamp, Undecodable};
 use rusqlite::params;
 
 use super::Step;
@@ -105,13 +105,14 @@ impl Step<'_> {
     }
 
     /// Appends to a job's releases (contract R4.8).
-    pub(super) fn add_release(&self, record: &Record, cause: Option<ReleaseCause>) -> Result<()> {
-        self.add_end(record, "", Some(cause.map_or("", ReleaseCause::as_str)))?;
+    pub(super) fn add_release(&self, record: &Record, nack: &Nack) -> Result<()> {
+        let mark = nack.mark().map(Undecodable::to_stored).unwrap_or_default();
+        self.add_end(record, &mark, Some(nack.cause().map_or("", ReleaseCause::as_str)))?;
         self.execute(FAILURES_TRIM, params![record.key, RELEASES_KEPT, true])?;
         Ok(())
     }
 
-    /// A run ended by failure, or with a cause by release.
+    /// A run ended by failure, or with a cause by release: its text is the mark, if it has one.
     fn add_end(&self, record: &Record, error: &str, cause: Option<&str>) -> Result<()> {
         let end = params![
             record.key,

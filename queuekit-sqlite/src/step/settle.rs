@@ -89,7 +89,7 @@ impl Step<'_> {
         }
         self.count_error(&record, transition, nack.kind.is_failure(), nack.error.as_str())?;
         if transition == Transition::Release {
-            self.add_release(&record, nack.cause())?;
+            self.add_release(&record, nack)?;
         }
         let (now, after) = (self.now, nack.delay());
         self.apply(&mut record, transition, |record| {

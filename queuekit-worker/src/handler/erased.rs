@@ -33,7 +33,7 @@ impl<P: Payload, H: Handler<P>> Typed<P, H> {
     }
 
     async fn run(&self, ctx: Ctx) -> JobResult<Option<Bytes>> {
-        let job = P::decode(ctx.payload()).map_err(JobError::retry)?;
+        let job = P::decode(ctx.payload()).map_err(JobError::undecodable)?;
         let output = self.handler.call(job, ctx).await?;
         encode(&output)
     }

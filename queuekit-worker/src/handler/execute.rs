@@ -33,6 +33,11 @@ pub(crate) async fn execute(
         drive(run, &holder.listeners.hooks, handler).await
     };
     if let Some(result) = result {
+        let result = match result.lacks_mark() {
+            // Boxed, so that a run without it takes no memory for it.
+            true => Box::pin(result.parked(run)).await,
+            false => result,
+        };
         holder.end(result);
     }
 }

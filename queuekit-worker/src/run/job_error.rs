@@ -37,6 +37,7 @@ pub(crate) enum Then {
     Fatal,
     Snooze(Duration),
     Cancel,
+    Undecodable,
 }
 
 impl JobError {
@@ -62,6 +63,15 @@ impl JobError {
         Self { then: Then::Snooze(delay), cause: None }
     }
 
+    /// Releases the job for a worker that can read its payload, and spends no attempt (contract
+    /// R13.8). The job is dead once that was so for 7 days.
+    ///
+    /// A worker does this itself if [`Payload::decode`](queuekit_core::Payload::decode) fails. It
+    /// is for handlers that read a part of the payload, or all of it, themselves.
+    pub fn undecodable(cause: impl Into<Cause>) -> Self {
+        Self::because(Then::Undecodable, cause)
+    }
+
     /// Cancels the job.
     pub fn cancel() -> Self {
         Self { then: Then::Cancel, cause: None }
@@ -75,6 +85,11 @@ impl JobError {
     /// Whether this is [`JobError::fatal`].
     pub fn is_fatal(&self) -> bool {
         self.then == Then::Fatal
+    }
+
+    /// Whether this is [`JobError::undecodable`].
+    pub fn is_undecodable(&self) -> bool {
+        self.then == Then::Undecodable
     }
 
     fn because(then: Then, cause: impl Into<Cause>) -> Self {

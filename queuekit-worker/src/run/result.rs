@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use queuekit_core::event::retry_of_delivery;
 use queuekit_core::retry::{chance, no_handler_delay};
-use queuekit_core::{Ack, Bytes, ErrorText, LeaseToken, Nack, NackKind, ReleaseCause, RetryPolicy};
+use queuekit_core::{
+    Ack, BackendExt, Bytes, ErrorText, LeaseToken, Nack, NackKind, ReleaseCause, RetryPolicy,
+    Undecodable,
+};
 
 use super::job_error::{JobError, JobResult, Then};
 use super::run::{Flag, Run};
@@ -15,7 +18,13 @@ use super::run::{Flag, Run};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RunResult {
     Done(Option<Bytes>),
-    Failed { kind: NackKind, error: ErrorText, delay: Duration, cause: Option<ReleaseCause> },
+    Failed {
+        kind: NackKind,
+        error: ErrorText,
+        delay: Duration,
+        cause: Option<ReleaseCause>,
+        mark: Option<Box<Undecodable>>,
+    },
 }
 
 impl RunResult {
@@ -43,6 +52,7 @@ impl RunResult {
                 Self::failed(NackKind::Cancelled, text, Duration::ZERO)
             }
             Then::Snooze(delay) => Self::release(Some(ReleaseCause::Snooze), text, delay),
+            Then::Undecodable => Self::unmarked(run, text),
             Then::Retry | Then::RetryAfter(_) if run.has(Flag::TimedOut) => {
                 Self::failed(NackKind::Retry, timed_out(run, &text), retry_delay(run))
             }
@@ -92,6 +102,40 @@ impl RunResult {
         Self::release(cause, "the kind is at its limit", no_handler_delay(releases))
     }
 
+    /// Its payload could not be read, and nor could what the store knows of earlier such runs: the
+    /// next one finds the mark of those unchanged.
+    fn unmarked(run: &Run, text: String) -> Self {
+        Self::release(Some(ReleaseCause::Undecodable), text, no_handler_delay(run.lease.releases))
+    }
+
+    /// Whether the payload could not be read, and it is open what that means for the job.
+    pub(crate) fn lacks_mark(&self) -> bool {
+        let cause = Some(ReleaseCause::Undecodable);
+        matches!(self, Self::Failed { cause: told, mark: None, .. } if *told == cause)
+    }
+
+    /// What it means that the payload could not be read, by what the store knows of earlier runs
+    /// that could not read it either (contract R13.8).
+    pub(crate) async fn parked(self, run: &Run) -> Self {
+        let Self::Failed { error, .. } = &self else {
+            return self;
+        };
+        let backend = run.context.client.backend();
+        match backend.park(run.lease.token.clone(), error.as_str()).await {
+            Ok(nack) => Self::Failed {
+                kind: nack.kind,
+                delay: nack.delay(),
+                cause: nack.cause(),
+                mark: nack.mark().cloned().map(Box::new),
+                error: nack.error,
+            },
+            Err(error) => {
+                tracing::warn!(job = %run.lease.id(), %error, "an unreadable job is not marked");
+                self
+            }
+        }
+    }
+
     /// It waited for its kind to have room, and is not started any more.
     pub(crate) fn not_started(run: &Run) -> Self {
         if run.has(Flag::CancelRequested) {
@@ -112,11 +156,12 @@ impl RunResult {
     }
 
     fn release(cause: Option<ReleaseCause>, text: impl Into<ErrorText>, delay: Duration) -> Self {
-        Self::Failed { kind: NackKind::Release, error: text.into(), delay, cause }
+        let (kind, error) = (NackKind::Release, text.into());
+        Self::Failed { kind, error, delay, cause, mark: None }
     }
 
     fn failed(kind: NackKind, error: impl Into<ErrorText>, delay: Duration) -> Self {
-        Self::Failed { kind, error: error.into(), delay, cause: None }
+        Self::Failed { kind, error: error.into(), delay, cause: None, mark: None }
     }
 
     /// The success to record, if it is one.
@@ -131,7 +176,10 @@ impl RunResult {
     pub(crate) fn nack(&self, lease: &LeaseToken) -> Option<Nack> {
         match self {
             Self::Done(_) => None,
-            Self::Failed { kind, error, delay, cause } => {
+            Self::Failed { mark: Some(mark), delay, .. } => {
+                Some(Nack::undecodable(lease.clone(), mark.as_ref().clone(), *delay))
+            }
+            Self::Failed { kind, error, delay, cause, mark: None } => {
                 let nack = Nack::new(lease.clone(), *kind, error.as_str(), *delay);
                 Some(match cause {
                     Some(cause) => nack.because(*cause),

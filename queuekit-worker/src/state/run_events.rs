@@ -60,6 +60,12 @@ pub(crate) fn ended(shared: &Shared, run: &Arc<Run>, result: &RunResult, outcome
                 took = ?run.running_for(), %error, outcome = outcome.as_str(), "a run failed"
             );
         }
+        (RunResult::Failed { mark: Some(mark), .. }, _) => {
+            tracing::warn!(
+                job = %lease.id(), kind = %lease.kind, times = mark.times, error = %mark.error,
+                outcome = outcome.as_str(), "a payload could not be read"
+            );
+        }
         _ => tracing::debug!(
             job = %lease.id(), kind = %lease.kind, took = ?run.running_for(),
             outcome = outcome.as_str(), "a run ended"

@@ -100,9 +100,10 @@ async fn a_payload_that_does_not_fit_names_its_field() {
     let id = fixture.enqueue(draft).await;
     let handler = |_: Greet, _: Ctx| async { JobResult::Ok(()) };
     let summary = fixture.worker().handle(handler).run_until_idle().await.unwrap();
-    assert_eq!(summary.dead, 1);
-    let text = fixture.job(id).await.errors[0].error.to_string();
-    assert!(text.contains("name") && text.contains("string"), "{text}");
+    assert_eq!((summary.released, summary.dead), (1, 0));
+    let job = fixture.job(id).await;
+    let text = &job.undecodable().unwrap().error;
+    assert!(text.as_str().contains("name") && text.as_str().contains("string"), "{text}");
 }
 
 #[tokio::test]

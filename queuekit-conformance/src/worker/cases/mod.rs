@@ -9,4 +9,5 @@ pub(super) mod outcomes;
 pub(super) mod quiet;
 pub(super) mod schedules;
 pub(super) mod slots;
+pub(super) mod undecodable;
 pub(super) mod waits;

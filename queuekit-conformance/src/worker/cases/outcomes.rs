@@ -115,27 +115,6 @@ pub(in crate::worker) async fn r13_3_an_error_is_a_failed_attempt_with_its_cause
     assert!(job.errors[0].error.as_str().contains("invalid digit"), "{:?}", job.errors);
 }
 
-/// R13.3: a payload that cannot be decoded fails the attempt with the field's name, and affects
-/// nothing else.
-/// Guard: payloads are decoded inside the run.
-pub(in crate::worker) async fn r13_3_a_payload_that_does_not_fit_names_its_field(live: Live) {
-    let wrong = live.enqueue_raw("task", r#"{"n": "many"}"#).await;
-    let missing = live.enqueue_raw("task", "{}").await;
-    let garbage = live.enqueue_raw("task", "\u{0}not json").await;
-    let good = live.enqueue(1).await;
-    let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
-    let worker = live.worker().retry(RetryPolicy::Fixed(Duration::from_secs(3600)));
-    let summary = worker.handle(handler).run_until_idle().await.expect("run");
-    assert_eq!((summary.completed, summary.failed), (1, 3));
-    for id in [wrong, missing] {
-        let error = live.job(id).await.errors[0].error.to_string();
-        assert!(error.contains('n') && error.contains("task"), "{error}");
-    }
-    assert!(live.job(wrong).await.errors[0].error.as_str().contains(" at n: "));
-    assert_eq!(live.job(garbage).await.status, Status::Failed);
-    assert_eq!(live.job(good).await.status, Status::Completed);
-}
-
 /// R13.3: LeaseLost is counted, never fatal.
 /// Guard: the outcome of the ack.
 pub(in crate::worker) async fn r13_3_a_lost_lease_is_counted_and_the_worker_goes_on(live: Live) {

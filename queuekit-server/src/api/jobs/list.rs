@@ -133,6 +133,7 @@ fn reason(why: &Why) -> &'static str {
         Why::Blocked { .. } => "blocked",
         Why::Scheduled { .. } => "scheduled",
         Why::WaitingForRetry { .. } => "waiting_for_retry",
+        Why::Undecodable { .. } => "undecodable",
         Why::NoLiveWorker { .. } => "no_live_worker",
         Why::Ready { .. } => "ready",
         Why::Running { .. } => "running",

@@ -7,7 +7,8 @@ use axum::extract::State;
 use bytes::Bytes;
 use queuekit::jobs::{Ack, AckOutcome, ReleaseCause};
 use queuekit::store::retry::chance;
-use queuekit::store::{Nack, NackKind, NackOutcome};
+use queuekit::store::{BackendExt, Nack, NackKind, NackOutcome};
+use queuekit::{Client, ErrorKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -66,14 +67,17 @@ struct NackBody {
     /// the job was cancelled.
     #[serde(default = "retry")]
     kind: NackKind,
-    /// What went wrong; kept with the job, except for `release`.
+    /// What went wrong; kept with the job, except for a `release` with another cause than
+    /// `undecodable`.
     #[serde(default)]
     error: String,
     /// How long the job waits. Default: for a retry as the subscription's `retry` or the default
-    /// policy says, else 0.
+    /// policy says, else 0. The cause `undecodable` ignores it.
     #[schema(maximum = 2592000000_u64)]
     delay_ms: Option<u64>,
-    /// Why the job is released; kept with the job. Other kinds ignore it.
+    /// Why the job is released; kept with the job. Other kinds ignore it. `undecodable`: the worker
+    /// cannot read the payload. The server then says how long the job waits, and dead-letters it
+    /// after 7 days.
     cause: Option<ReleaseCause>,
 }
 
@@ -126,7 +130,7 @@ pub(crate) async fn ack(
 pub(crate) async fn nack(
     State(app): State<App>,
     caller: Caller,
-    Json(body, budget, _): Json<SettleScope, NacksBody>,
+    Json(body, mut budget, _): Json<SettleScope, NacksBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
     let build = |(item, nack): (usize, NackBody)| {
         let token = token(&caller, item, &nack.token)?;
@@ -149,7 +153,11 @@ pub(crate) async fn nack(
     let (nacks, client) = (nacks?, app.client().clone());
     let sizes = nacks.iter().map(|nack| nack.error.as_str().len());
     let call = (CallSort::Settle, store_calls::items(sizes));
-    let settling = async move { Ok(client.nack(nacks).await?) };
+    if nacks.iter().any(is_undecodable) {
+        // Each of these jobs is read, one after the other.
+        budget.wait_for(app.bytes_of_job()).await?;
+    }
+    let settling = async move { Ok(client.nack(parked(&client, nacks).await?).await?) };
     let outcomes = in_store(&app, &caller, call, budget, settling).await?;
     let outcome = |outcome| match outcome {
         NackOutcome::Retrying { after } => OutcomeBody::after("retrying", after),
@@ -160,6 +168,25 @@ pub(crate) async fn nack(
         NackOutcome::NotFound => "not_found".into(),
     };
     Ok(Answer(OutcomesBody { outcomes: outcomes.into_iter().map(outcome).collect() }))
+}
+
+/// Whether the worker says that it cannot read the payload.
+fn is_undecodable(nack: &Nack) -> bool {
+    nack.kind == NackKind::Release && nack.cause() == Some(ReleaseCause::Undecodable)
+}
+
+/// The same nacks; what the store knows of a job whose payload could not be read decides what
+/// happens to it (contract R13.8).
+async fn parked(client: &Client, mut nacks: Vec<Nack>) -> Result<Vec<Nack>, Problem> {
+    for nack in nacks.iter_mut().filter(|nack| is_undecodable(nack)) {
+        match client.backend().park(nack.lease.clone(), nack.error.as_str()).await {
+            Ok(parked) => *nack = parked,
+            // The nack itself answers that.
+            Err(error) if *error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(nacks)
 }
 
 impl OutcomeBody {

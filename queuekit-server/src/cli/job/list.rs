@@ -120,8 +120,10 @@ fn table(jobs: &[Box<RawValue>], recent: bool) -> Result<Table> {
     for job in jobs {
         let job: Job = serde_json::from_str(job.get())?;
         let last = job.errors.last().map(|failure| &failure.error);
+        let marked = job.undecodable().map(|mark| format!("undecodable: {}", mark.error));
         let what = match job.status {
             Status::Running | Status::Expired => job.worker.as_ref().map(ToString::to_string),
+            _ if marked.is_some() => marked.map(|mark| brief(&mark, ERROR_LETTERS)),
             Status::Dead | Status::Failed => {
                 last.or(job.reason.as_ref()).map(|why| brief(why.as_str(), ERROR_LETTERS))
             }

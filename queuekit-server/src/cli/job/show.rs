@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clap::Args;
-use queuekit::jobs::{Failure, LogLine, Release, ReleaseCause};
+use queuekit::jobs::{Failure, LogLine, Release, ReleaseCause, Undecodable};
 use queuekit::store::{Clock, SystemClock, WorkerId};
 use queuekit::{Job, JobId, Timestamp};
 
@@ -74,6 +74,7 @@ fn rows(job: &Job, now: Timestamp) -> Vec<(&str, String)> {
     add("worker", job.worker.as_ref().map(ToString::to_string));
     add("lease", job.lease_expires_in.map(|left| format!("ends in {}", span(left))));
     add("released", (job.releases > 0).then(|| times(job.releases)));
+    add("undecodable", job.undecodable().map(|mark| mark_told(mark, now)));
     add("partition key", job.partition_key.as_ref().map(ToString::to_string));
     add("idempotency key", job.idempotency_key.as_ref().map(ToString::to_string));
     add("moved from", job.moved_from.map(|id| id.to_string()));
@@ -84,6 +85,12 @@ fn rows(job: &Job, now: Timestamp) -> Vec<(&str, String)> {
     add("result", job.result.as_deref().map(shown));
     rows.extend(job.metadata.iter().map(|(name, value)| (name, value.to_owned())));
     rows
+}
+
+/// What could not be read, since when, and how often.
+fn mark_told(mark: &Undecodable, now: Timestamp) -> String {
+    let (since, times) = (relative(Time(mark.since), now), times(mark.times));
+    format!("{times}, first {since}: {}", mark.error)
 }
 
 fn times(count: u32) -> String {
@@ -132,9 +139,13 @@ fn failure_told(failure: &Failure, now: Timestamp) -> (u64, String) {
 }
 
 fn release_told(release: &Release, now: Timestamp) -> (u64, String) {
-    let Release { lease_seq, at, started_at, worker, cause } = release;
+    let Release { lease_seq, at, started_at, worker, cause, undecodable } = release;
     let (by, after) = (by(worker.as_ref()), after(*started_at, *at));
     let cause = cause.map_or("no cause given", ReleaseCause::as_str).replace('_', " ");
+    let cause = match undecodable {
+        Some(mark) => format!("{cause}: {}", printable(mark.error.as_str()).replace('\n', "\n  ")),
+        None => cause,
+    };
     let ago = relative(Time(*at), now);
     (*lease_seq, format!("\n\nreleased{by}, {ago}{after}\n  {cause}"))
 }

@@ -131,7 +131,8 @@ fn runs(job: &Job, base: &str) -> Vec<Run> {
             None => "Released".to_owned(),
         },
         worker: release.worker.as_ref().map(ToString::to_string),
-        error: None,
+        // Only failures are in a group of errors.
+        error: release.undecodable.as_ref().map(|mark| ErrorText::of(mark.error.as_str(), None)),
     });
     let mut runs: Vec<Run> = failures.chain(releases).collect();
     runs.sort_by_key(|run| run.lease);

@@ -1,6 +1,6 @@
 //! A job as a row of a list.
 
-use queuekit::{Job, Status, Timestamp};
+use queuekit::{Job, State, Status, Timestamp};
 
 use crate::ui::view::{JobRow, Mark, When};
 
@@ -20,6 +20,8 @@ impl JobRow {
             }
             _ => String::new(),
         };
+        let mark = job.undecodable().filter(|_| job.state == State::Pending);
+        let mark = mark.map(|mark| format!("Undecodable: {}", mark.error));
         Self {
             id: job.id.to_string(),
             kind: job.kind.to_string(),
@@ -29,8 +31,8 @@ impl JobRow {
             max_attempts: job.max_attempts,
             enqueued: When::of(job.created_at, now),
             moment: moment(job, now),
-            is_error: matches!(job.status, Status::Dead | Status::Failed),
-            detail,
+            is_error: matches!(job.status, Status::Dead | Status::Failed) || mark.is_some(),
+            detail: mark.as_deref().map_or(detail, brief),
         }
     }
 }

@@ -20,7 +20,7 @@ fn hostile(field: &'static str, _: &'static str) -> String {
 }
 
 /// Where each field is shown as text, at least once.
-const FIELDS: [&str; 24] = [
+const FIELDS: [&str; 25] = [
     "bulk filter",
     "delivery error",
     "description",
@@ -40,6 +40,7 @@ const FIELDS: [&str; 24] = [
     "reason",
     "result",
     "search",
+    "undecodable",
     "worker host",
     "worker name",
     "worker version",

@@ -156,6 +156,10 @@ impl Fill<'_> {
         let released = self.enqueue(&mail);
         let nack = json!({"kind": "release", "delay_ms": 3_600_000, "cause": "snooze"});
         self.nack("mails", &nack);
+        let undecodable = self.enqueue(&self.job("letters", "mail.letter"));
+        let error = self.say("undecodable", "payload of mail.letter at to: a list");
+        let nack = json!({"kind": "release", "cause": "undecodable", "error": error});
+        self.nack("letters", &nack);
         let completed = self.enqueue(&mail);
         let result = json!({"accepted": self.say("result", "ada@shop.example")});
         let token = self.reserve("mails", 60_000);
@@ -178,6 +182,7 @@ impl Fill<'_> {
             ("dead", &dead),
             ("failed", &failed),
             ("released", &released),
+            ("undecodable", &undecodable),
             ("completed", &completed),
             ("cancelled", &cancelled),
             ("dead-lettered", &buried),

@@ -55,7 +55,7 @@ async fn a_second_signal_hands_on_at_once_what_runs() {
 #[test]
 fn logs_are_json_where_that_is_asked_for() {
     let sandbox = Sandbox::new().env("RUST_LOG", "debug");
-    sandbox.run(&["enqueue", "sleep", "--payload", "{\"ms\": \"x\"}"]).ok();
+    sandbox.run(&["enqueue", "sleep", "--payload", "{\"ms\": 90000}"]).ok();
     let ran = sandbox.run(&["work", "--until-idle", "--log-format", "json"]);
     let lines: Vec<serde_json::Value> =
         ran.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

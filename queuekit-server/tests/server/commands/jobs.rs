@@ -14,6 +14,7 @@ in_every_place! {
     what_is_done_to_several_is_told_of_each,
     a_dead_job_shows_its_errors,
     a_released_job_shows_why,
+    an_undecodable_job_shows_what_could_not_be_read,
 }
 
 fn a_job_is_listed_shown_and_explained(place: &Place) {
@@ -113,13 +114,25 @@ fn what_is_done_to_several_is_told_of_each(place: &Place) {
 }
 
 fn a_dead_job_shows_its_errors(place: &Place) {
-    // No duration: the handler cannot read it.
-    let id = place.enqueue("sleep --payload \"long\" --max-attempts 1");
+    // Too long: the handler refuses it.
+    let id = place.enqueue("sleep --payload {\"ms\":90000} --max-attempts 1");
     place.work();
     let shown = place.run(&format!("job show {id}")).ok();
-    for text in ["status    dead", "attempts  1 of 1", "attempt 1 by worker-", "invalid type"] {
+    for text in ["status    dead", "attempts  1 of 1", "attempt 1 by worker-", "holds a slot"] {
         assert!(shown.contains(text), "{text}: {shown}");
     }
+}
+
+/// R13.8: the job, lists of jobs and `why` say what could not be read.
+fn an_undecodable_job_shows_what_could_not_be_read(place: &Place) {
+    let id = place.enqueue("sleep --payload \"long\"");
+    place.work();
+    let shown = place.run(&format!("job show {id}")).ok();
+    for text in ["attempts     0 of 3", "undecodable  once, first ", "undecodable: payload of"] {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+    let listed = place.run("job list").ok();
+    assert!(listed.contains("undecodable: payload of sleep at its top level"), "{listed}");
 }
 
 fn a_released_job_shows_why(place: &Place) {

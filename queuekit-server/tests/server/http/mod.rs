@@ -25,5 +25,6 @@ mod reload;
 mod schemathesis;
 mod searches;
 mod slow_readers;
+mod undecodable;
 mod work;
 mod workers;

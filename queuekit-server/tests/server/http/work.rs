@@ -30,22 +30,22 @@ on_every_store! {
     numbers_beyond_what_is_described_are_refused,
 }
 
-fn enqueue(server: &Server, job: Value) -> String {
+pub(super) fn enqueue(server: &Server, job: Value) -> String {
     let reply = server.ask("POST", "/v1/jobs").json(&job).expect(201);
     reply.value()["id"].as_str().unwrap().to_owned()
 }
 
-fn status(server: &Server, id: &str) -> Value {
+pub(super) fn status(server: &Server, id: &str) -> Value {
     server.get(&format!("/v1/jobs/{id}")).send().expect(200).value()
 }
 
-fn reserve(server: &Server, wait_ms: u64) -> Vec<Value> {
+pub(super) fn reserve(server: &Server, wait_ms: u64) -> Vec<Value> {
     let body = json!({"queues": ["default"], "limit": 10, "worker": "w", "wait_ms": wait_ms});
     let reply = server.ask("POST", "/v1/reserve").json(&body).expect(200).value();
     reply["leases"].as_array().unwrap().clone()
 }
 
-fn settle(server: &Server, path: &str, body: Value) -> Vec<Value> {
+pub(super) fn settle(server: &Server, path: &str, body: Value) -> Vec<Value> {
     let reply = server.ask("POST", path).json(&body).expect(200).value();
     reply["outcomes"].as_array().unwrap().clone()
 }

@@ -49,12 +49,17 @@ pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect)
 fn details(job: &Job, model: &Model) -> String {
     let last = job.errors.last().map(|failure| &failure.error).or(job.reason.as_ref());
     let error = || last.map_or(String::new(), |error| error.as_str().to_owned());
+    let marked = job.undecodable().map(|mark| mark.error.as_str());
     match job.status {
         Status::Running | Status::Expired => match &job.progress {
             Some(at) => format!("{:.0} % {}", at.fraction * 100., at.message),
             None => job.worker.as_ref().map(ToString::to_string).unwrap_or_default(),
         },
         Status::Dead => error(),
+        Status::Scheduled | Status::Failed if marked.is_some() => {
+            let next = ago(job.scheduled_at, model.now);
+            format!("again {next}: undecodable: {}", marked.unwrap_or_default())
+        }
         Status::Failed => {
             let next = ago(job.scheduled_at, model.now);
             format!("again {next}: {}", error())

@@ -1,0 +1,130 @@
+//! R13.8: a worker that cannot read a payload leaves its job to one that can.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use queuekit_core::limits::UNDECODABLE;
+use queuekit_core::{Bytes, ReleaseCause, Status, WorkerId};
+use queuekit_worker::{BatchOptions, Ctx, JobError, JobResult};
+
+use crate::worker::Live;
+use crate::worker::kit::{PATIENCE, Task};
+
+const WRONG: &str = r#"{"n": "many"}"#;
+
+/// Completes every job.
+async fn complete(_: Task, _: Ctx) -> JobResult {
+    Ok(())
+}
+
+/// R13.8: a payload that cannot be decoded takes no attempt and affects no other job. Its mark
+/// names the kind and the place in the payload.
+/// Guard: an error of the decoding is no error of the handler.
+pub(in crate::worker) async fn r13_8_a_payload_that_does_not_fit_parks_its_job(live: Live) {
+    let wrong = live.enqueue_raw("task", WRONG).await;
+    let missing = live.enqueue_raw("task", "{}").await;
+    let garbage = live.enqueue_raw("task", "\u{0}not json").await;
+    let good = live.enqueue(1).await;
+    let summary = live.worker().handle(complete).run_until_idle().await.expect("run");
+    assert_eq!((summary.completed, summary.released, summary.failed), (1, 3, 0));
+    for id in [wrong, missing, garbage] {
+        let job = live.job(id).await;
+        assert_eq!((job.status, job.attempts, job.releases), (Status::Scheduled, 0, 1));
+        assert!(job.errors.is_empty(), "{:?}", job.errors);
+        let mark = job.undecodable().expect("a mark");
+        assert_eq!((Some(mark.since), mark.times), (job.started_at, 1));
+        assert!(mark.error.as_str().contains("payload of task at "), "{mark:?}");
+    }
+    let mark = live.job(wrong).await.undecodable().cloned().expect("a mark");
+    assert!(mark.error.as_str().contains(" at n: "), "{mark:?}");
+    assert_eq!(live.job(good).await.status, Status::Completed);
+}
+
+/// R13.8: a worker that can read the payload runs the job at its first attempt.
+/// Guard: the release gives the attempt back.
+pub(in crate::worker) async fn r13_8_a_worker_that_reads_it_runs_it_at_its_first_attempt(
+    live: Live,
+) {
+    let id = live.enqueue_raw("task", WRONG).await;
+    let summary = live.worker().handle(complete).run_until_idle().await.expect("run");
+    assert_eq!(summary.released, 1);
+    live.world.advance(Duration::from_secs(1)).await;
+    let fixed = async |payload: Bytes, _: Ctx| JobResult::Ok(Some(payload));
+    let worker = live.worker().handle_raw("task", fixed);
+    let summary = worker.run_until_idle().await.expect("run");
+    assert_eq!(summary.completed, 1);
+    let job = live.job(id).await;
+    assert_eq!((job.status, job.attempts, job.releases), (Status::Completed, 1, 1));
+    assert_eq!(job.result.as_deref(), Some(WRONG.as_bytes()));
+}
+
+/// R13.8: a job that no worker could read for 7 days is dead, with what could not be read and since
+/// when.
+/// Guard: the worker asks the store for the first time.
+pub(in crate::worker) async fn r13_8_a_job_that_no_worker_reads_for_7_days_is_dead(live: Live) {
+    let id = live.enqueue_raw("task", WRONG).await;
+    let run = async || live.worker().handle(complete).run_until_idle().await.expect("run");
+    assert_eq!(run().await.released, 1);
+    live.world.advance(Duration::from_secs(3600)).await;
+    assert_eq!(run().await.released, 1);
+    assert_eq!(live.job(id).await.undecodable().map(|mark| mark.times), Some(2));
+    live.world.advance(UNDECODABLE).await;
+    assert_eq!(run().await.dead, 1);
+    let job = live.job(id).await;
+    assert_eq!((job.status, job.errors.len()), (Status::Dead, 1));
+    let reason = job.reason.expect("a reason").to_string();
+    assert!(reason.contains("read since 20") && reason.contains(" at n: "), "{reason}");
+}
+
+/// R13.8: if the store does not say what is known of the job, it is released all the same, and the
+/// time of the first stays.
+/// Guard: the release without a mark.
+pub(in crate::worker) async fn r13_8_a_job_is_released_while_the_store_cannot_be_read(live: Live) {
+    let id = live.enqueue_raw("task", WRONG).await;
+    let run = async || live.worker().handle(complete).run_until_idle().await.expect("run");
+    assert_eq!(run().await.released, 1);
+    let first = live.job(id).await.undecodable().cloned();
+    live.world.advance(Duration::from_secs(60)).await;
+    live.switches.reads_fail.store(true, Ordering::SeqCst);
+    assert_eq!(run().await.released, 1);
+    let job = live.job(id).await;
+    assert_eq!((job.status, job.attempts), (Status::Scheduled, 0));
+    let last = job.released.last().expect("a release");
+    assert_eq!((last.cause, &last.undecodable), (Some(ReleaseCause::Undecodable), &None));
+    assert_eq!(job.undecodable(), first.as_ref());
+}
+
+/// R13.8: a handler that reads a part of its payload itself can say that it cannot.
+/// Guard: the kind of the error decides, not where it comes from.
+pub(in crate::worker) async fn r13_8_a_handler_can_say_that_it_cannot_read_its_payload(live: Live) {
+    let id = live.enqueue(1).await;
+    let handler = async |task: Task, _: Ctx| {
+        let inner: JobResult<WorkerId> = WorkerId::new("").map_err(JobError::undecodable);
+        inner.map(|_| task.n)
+    };
+    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
+    assert_eq!((summary.released, summary.failed), (1, 0));
+    let job = live.job(id).await;
+    assert!(job.undecodable().is_some(), "{job:?}");
+}
+
+/// R13.8, R13.9: a job of a batch whose payload cannot be read parks alone; the others run.
+/// Guard: each job of a batch is decoded before it is collected.
+pub(in crate::worker) async fn r13_8_a_job_of_a_batch_parks_alone(live: Live) {
+    let good = live.enqueue_many(2).await;
+    let wrong = live.enqueue_raw("task", WRONG).await;
+    let handler = async |jobs: Vec<(Task, Ctx)>| {
+        assert_eq!(jobs.len(), 2);
+        JobResult::Ok(())
+    };
+    let worker = live.worker().concurrency(10);
+    let worker = worker.handle_batch(handler, BatchOptions::new(2).linger(PATIENCE));
+    let summary = worker.run_until_idle().await.expect("run");
+    assert_eq!((summary.completed, summary.released, summary.failed), (2, 1, 0));
+    for id in good {
+        assert_eq!(live.job(id).await.status, Status::Completed);
+    }
+    let job = live.job(wrong).await;
+    assert_eq!((job.status, job.attempts), (Status::Scheduled, 0));
+    assert!(job.undecodable().is_some(), "{job:?}");
+}
