@@ -7,6 +7,7 @@ use hyper::header::{CONNECTION, HOST, HeaderMap, HeaderValue, USER_AGENT};
 use hyper::http::response::Parts;
 use hyper_util::rt::TokioIo;
 use queuekit::{JobError, JobResult};
+use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -20,6 +21,9 @@ use super::target::Target;
 const KEPT: usize = 16 * 1024;
 /// Largest head of an answer.
 const HEAD: usize = 64 * 1024;
+/// How much is read of a connection, with interim answers (1xx) and the framing of chunks: a
+/// receiver that sends interim answers without end would keep a thread of the runtime busy.
+const READ: u64 = 256 * 1024;
 
 /// An answer whose body is not read yet.
 pub(super) struct Response {
@@ -48,7 +52,9 @@ pub(super) async fn exchange<L: Lookup>(
     let mut client = http1::Builder::new();
     // A receiver must not fill the memory of the worker with a head that never ends.
     client.max_buf_size(HEAD);
-    let (mut sender, connection) = client.handshake(TokioIo::new(stream)).await.map_err(broken)?;
+    let (read, write) = tokio::io::split(stream);
+    let stream = TokioIo::new(tokio::io::join(read.take(READ), write));
+    let (mut sender, connection) = client.handshake(stream).await.map_err(broken)?;
     let driver = AbortOnDropHandle::new(tokio::spawn(async move {
         // The caller that waits for the answer gets the error too.
         let _ = connection.await;

@@ -89,11 +89,20 @@ async fn who_is_not_there_or_silent_or_breaks_off_is_tried_again() {
 #[tokio::test]
 async fn an_answer_without_end_is_cut() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 9999999999\r\n\r\n";
-    let receiver = Receiver::new(|_, _| Answer::Endless(head.to_owned()));
+    let receiver = Receiver::new(|_, _| Answer::Endless(head.to_owned(), "x"));
     let place = Place::new(ON).await;
     let stored = result(&place.run("http", json!({"url": receiver.url("/")})).await);
     assert_eq!((&stored["status"], &stored["truncated"]), (&json!(200), &json!(true)));
     assert_eq!(stored["body"].as_str().unwrap().len(), 16 * 1024);
+    receiver.left_alone();
+}
+
+#[tokio::test]
+async fn s6_a_receiver_that_sends_interim_answers_without_end_is_given_up() {
+    let more = "HTTP/1.1 100 Continue\r\n\r\n";
+    let receiver = Receiver::new(move |_, _| Answer::Endless(String::new(), more));
+    let place = Place::new(ON).await;
+    retried(&place.run("http", json!({"url": receiver.url("/")})).await, "did not answer");
     receiver.left_alone();
 }
 

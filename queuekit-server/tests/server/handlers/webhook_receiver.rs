@@ -32,8 +32,8 @@ pub(crate) struct Request {
 pub(crate) enum Answer {
     /// These bytes, as they are.
     Bytes(String),
-    /// This head, and a body that does not end.
-    Endless(String),
+    /// These bytes, and then the others again and again.
+    Endless(String, &'static str),
     /// Nothing, however long they wait.
     Silence,
 }
@@ -119,10 +119,11 @@ fn read(wire: &mut Wire) -> Option<Request> {
 fn give(wire: &mut Wire, answer: Answer, left: &Sender<()>) {
     match answer {
         Answer::Bytes(bytes) => drop(wire.get_mut().write_all(bytes.as_bytes())),
-        Answer::Endless(head) => {
-            let mut more = wire.get_mut().write_all(head.as_bytes());
+        Answer::Endless(first, others) => {
+            let others = others.repeat(4096 / others.len());
+            let mut more = wire.get_mut().write_all(first.as_bytes());
             while more.is_ok() {
-                more = wire.get_mut().write_all(&[b'x'; 4096]);
+                more = wire.get_mut().write_all(others.as_bytes());
             }
         }
         Answer::Silence => while line(wire).is_some() {},
