@@ -49,10 +49,10 @@ impl Mailer {
         let (most, name) = (self.timeout, server.name());
         let late = |_| JobError::retry(format!("{name} did not accept the mail within {most:?}"));
         let sent = timeout(most, server.transport.send(message)).await.map_err(late)?;
-        let response = sent.map_err(|error| refused(name, error))?;
+        let response = sent.map_err(|error| refused(server, error))?;
         let answer =
             format!("{} {}", response.code(), response.message().collect::<Vec<_>>().join(" "));
-        let answer = answer.chars().take(500).collect();
+        let answer = server.without_login(&answer).chars().take(500).collect();
         Ok(Some(serde_json::to_vec(&Sent { message_id, answer })?.into()))
     }
 }
@@ -71,10 +71,12 @@ impl RawHandler for Mailer {
 
 /// Retries if the server cannot be reached or answers "later" (4xx), but not if it refuses the
 /// message (5xx).
-fn refused(name: &str, error: lettre::transport::smtp::Error) -> JobError {
+fn refused(server: &MailServer, error: lettre::transport::smtp::Error) -> JobError {
+    let name = server.name();
     let login = error.status().is_some_and(|code| LOGIN.contains(&u16::from(code)));
     let permanent = error.is_permanent();
-    let told = anyhow::Error::from(error);
+    let told = format!("{:#}", anyhow::Error::from(error));
+    let told = anyhow::Error::msg(server.without_login(&told));
     if login {
         let hint = "the server refused the login: check SMTP_USER and SMTP_PASSWORD";
         return JobError::retry(told.context(format!("{name}: {hint}")));

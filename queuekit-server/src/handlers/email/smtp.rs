@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use lettre::transport::smtp::Error;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
@@ -13,6 +15,8 @@ use crate::loopback::is_this_host;
 /// A mail server. Each mail uses its own connection.
 pub(crate) struct MailServer {
     name: String,
+    /// The password, alone and as it is sent.
+    secrets: Vec<String>,
     pub(super) transport: AsyncSmtpTransport<Tokio1Executor>,
 }
 
@@ -45,10 +49,21 @@ impl MailServer {
         // The "dangerous" builder starts without TLS, which the next step sets.
         let mut transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host);
         transport = transport.port(port).tls(tls).timeout(None);
+        let mut secrets = Vec::new();
         if let Some((user, password)) = login {
+            // As AUTH PLAIN and AUTH LOGIN send them.
+            let sent = [format!("\0{user}\0{password}"), password.clone()];
+            secrets = sent.map(|text| STANDARD.encode(text)).to_vec();
+            secrets.push(password.clone());
             transport = transport.credentials(Credentials::new(user, password));
         }
-        Ok(Self { name: format!("{host}:{port}"), transport: transport.build() })
+        Ok(Self { name: format!("{host}:{port}"), secrets, transport: transport.build() })
+    }
+
+    /// What the server said, without the login, which it may repeat.
+    pub(super) fn without_login(&self, said: &str) -> String {
+        let hide = |said: String, secret: &String| said.replace(secret, "***");
+        self.secrets.iter().filter(|secret| !secret.is_empty()).fold(said.to_owned(), hide)
     }
 
     /// Host and port, for people.
