@@ -44,6 +44,7 @@ mod worker;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::error::{ContextKind, ContextValue};
@@ -210,10 +211,9 @@ fn execute(cli: Cli) -> Result<Exit> {
     }
     let context = Context { url, server, sources, output: Output { json } };
     let exit = runtime.block_on(command.run(context));
-    if !traces.finish() {
-        // A look-up of the collector's name may hang, and the runtime would wait for it.
-        runtime.shutdown_background();
-    }
+    traces.finish();
+    // A look-up of a name or a read of a file may hang, and dropping the runtime would wait for it.
+    runtime.shutdown_timeout(Duration::from_secs(1));
     exit
 }
 

@@ -1,5 +1,9 @@
 //! SIGHUP: reads the settings again without a restart.
 
+use std::sync::Arc;
+
+use anyhow::Result;
+
 use super::shutdown::Hangups;
 use crate::config::{HttpFlags, Sources};
 use crate::listen::Reloader;
@@ -13,12 +17,18 @@ pub(crate) fn on_hangup(
     sources: &Sources,
 ) {
     let read = sources.reader();
+    let reload = Arc::new(move || -> Result<()> {
+        // All is read and checked before any of it applies, so that a typo takes away no key.
+        let options = flags.clone().resolve(&read()?)?;
+        reloader.reload(&options)
+    });
     tokio::spawn(async move {
         loop {
             hangups.next().await;
-            // All is read and checked before any of it applies, so that a typo takes away no key.
-            let options = read().and_then(|sources| flags.clone().resolve(&sources));
-            match options.and_then(|options| reloader.reload(&options)) {
+            let reload = Arc::clone(&reload);
+            // A file on a network may hang, which must not stop the server.
+            let reloaded = tokio::task::spawn_blocking(move || reload()).await;
+            match reloaded.unwrap_or_else(|panic| Err(panic.into())) {
                 Ok(()) => tracing::info!("SIGHUP: keys, certificate and limits were read again"),
                 Err(error) => tracing::error!(
                     error = format!("{error:#}"),

@@ -54,7 +54,7 @@ impl Sources {
     }
 
     /// Reads both again.
-    pub(crate) fn reader(&self) -> impl Fn() -> Result<Self> + Send + use<> {
+    pub(crate) fn reader(&self) -> impl Fn() -> Result<Self> + Send + Sync + use<> {
         let config = self.config.clone();
         move || Self::read(config.as_deref())
     }

@@ -76,15 +76,12 @@ impl Traces {
         }
     }
 
-    /// Sends what is left, for a bounded time; whether the collector has answered. Call it while
-    /// the runtime can still run tasks.
-    pub(crate) fn finish(self) -> bool {
-        let Some(Sent { provider, .. }) = self.0 else { return true };
-        let finished = provider.shutdown_with_timeout(FINISH);
-        if let Err(error) = &finished {
+    /// Sends what is left, for a bounded time. Call it while the runtime can still run tasks.
+    pub(crate) fn finish(self) {
+        let Some(Sent { provider, .. }) = self.0 else { return };
+        if let Err(error) = provider.shutdown_with_timeout(FINISH) {
             tracing::debug!(%error, "the last spans were not sent");
         }
-        finished.is_ok()
     }
 }
 
