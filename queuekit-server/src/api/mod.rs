@@ -204,3 +204,18 @@ fn described() -> Routes {
         .routes_of(RouteKind::Open, routes!(health::healthz))
         .routes_of(RouteKind::Open, routes!(health::readyz))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::web::BasePath;
+
+    #[test]
+    fn no_base_path_begins_with_a_path_of_the_api() {
+        let described = described();
+        for path in described.router.get_openapi().paths.paths.keys() {
+            let first = path.split('/').nth(1).unwrap();
+            assert!(format!("/{first}").parse::<BasePath>().is_err(), "{path}");
+        }
+    }
+}

@@ -44,6 +44,9 @@ pub(crate) struct SessionSecret(String);
 
 /// The queues of consumers begin with this.
 const CONSUMERS: &str = "event.";
+/// What the paths of the server itself begin with, so that no base path may.
+const OWN: [&str; 8] =
+    ["createJob", "docs", "healthz", "metrics", "openapi.json", "readyz", "ui", "v1"];
 /// Longest base path.
 const PATH_BYTES: usize = 128;
 /// Fewest bytes of a secret.
@@ -88,6 +91,10 @@ impl FromStr for BasePath {
         let is_segment =
             |segment: &str| !matches!(segment, "" | "." | "..") && segment.bytes().all(is_plain);
         let segments = path.strip_prefix('/').map(|rest| rest.split('/').all(is_segment));
+        if path.split('/').nth(1).is_some_and(|first| OWN.contains(&first)) {
+            return Err("the base path must not begin with a path of the server itself, such as \
+                        /ui, /v1 or /metrics");
+        }
         match path.is_empty() || (segments == Some(true) && path.len() <= PATH_BYTES) {
             true => Ok(Self(path.to_owned())),
             false => Err("the base path must be such as /queuekit or /ops/jobs: at most 128 \
@@ -137,15 +144,33 @@ mod tests {
 
     #[test]
     fn a_base_path_is_plain_and_ends_without_a_slash() {
-        for (text, path) in
-            [("", ""), ("/", ""), ("/a", "/a"), ("/a/", "/a"), ("/a.b/c_d-e~", "/a.b/c_d-e~")]
-        {
+        for (text, path) in [
+            ("", ""),
+            ("/", ""),
+            ("/a", "/a"),
+            ("/a/", "/a"),
+            ("/a/ui", "/a/ui"),
+            ("/a.b/c_d-e~", "/a.b/c_d-e~"),
+        ] {
             assert_eq!(text.parse::<BasePath>().unwrap().as_str(), path);
         }
         let long = format!("/{}", "a".repeat(PATH_BYTES));
-        for wrong in
-            ["a", "//a", "/a//b", "/..", "/a/./b", "/a b", "/a?b", "/a%2f", "//evil.example", &long]
-        {
+        for wrong in [
+            "/ui",
+            "/ui/",
+            "/v1/jobs",
+            "/metrics",
+            "a",
+            "//a",
+            "/a//b",
+            "/..",
+            "/a/./b",
+            "/a b",
+            "/a?b",
+            "/a%2f",
+            "//evil.example",
+            &long,
+        ] {
             assert!(wrong.parse::<BasePath>().is_err(), "{wrong}");
         }
     }
