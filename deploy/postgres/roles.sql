@@ -1,7 +1,8 @@
 -- Creates three roles, each with one set of rights on a queuekit schema. Run it in the store's
--- database, as the schema's owner or as a superuser, once the schema exists and after each upgrade:
+-- database, once the schema exists and after each upgrade, as a superuser, or as the schema's owner
+-- if that role may create roles (CREATEROLE) or the three exist already:
 --
---     psql -d shop -f roles.sql
+--     psql -v ON_ERROR_STOP=1 -d shop -f roles.sql
 --
 -- Then create your programs' roles as members: CREATE ROLE shop LOGIN IN ROLE queuekit_enqueue;
 DO $$
