@@ -11,6 +11,7 @@ mod errors;
 mod event_retention;
 mod events;
 mod figures;
+mod findings;
 mod health;
 mod history;
 mod jobs;
@@ -197,6 +198,7 @@ fn described() -> Routes {
         .routes(routes!(schedules::run_schedule))
         .routes(routes!(schedules::next_runs))
         .routes(routes!(audit::list_acts))
+        .routes(routes!(findings::list_findings))
         .routes(routes!(keys::list_keys))
         .routes_of(RouteKind::Waiting, routes!(stream::stream))
         .routes(routes!(scale::scale))

@@ -9,7 +9,7 @@ use queuekit::events::ConsumerName;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::api::Api;
+use super::api::{Answer, Api};
 use super::bulk::{confirm, progress};
 use super::cells::or_dash;
 use super::context::{Access, Context};
@@ -116,8 +116,8 @@ impl Subscription {
         let run = async |api: &Api| match self {
             Self::List => list(api, output).await,
             Self::Put(put) => put.run(api, output).await,
-            Self::Enable(Named { consumer }) => turn(api, &consumer, true, output).await,
-            Self::Disable(Named { consumer }) => turn(api, &consumer, false, output).await,
+            Self::Enable(Named { consumer }) => told_turn(api, &consumer, true, output).await,
+            Self::Disable(Named { consumer }) => told_turn(api, &consumer, false, output).await,
             Self::Delete(delete) => delete.run(api, output).await,
             Self::Replay(replay) => replay.run(api, output).await,
         };
@@ -130,9 +130,20 @@ fn path(consumer: &str) -> String {
     format!("/v1/subscriptions/{consumer}")
 }
 
+async fn told_turn(
+    api: &Api,
+    consumer: &ConsumerName,
+    enabled: bool,
+    output: Output,
+) -> Result<()> {
+    let answer = turn(api, consumer.as_str(), enabled).await?;
+    let done = if enabled { "enabled" } else { "disabled" };
+    output.forward(answer.json(), || Ok(format!("the subscription of {consumer} is {done}")))
+}
+
 /// Enables or disables a subscription, and changes nothing else of it.
-async fn turn(api: &Api, consumer: &ConsumerName, enabled: bool, output: Output) -> Result<()> {
-    let path = path(consumer.as_str());
+pub(super) async fn turn(api: &Api, consumer: &str, enabled: bool) -> Result<Answer> {
+    let path = path(consumer);
     let known: SubscriptionBody = api.get(&path).await?.read()?;
     let body = NewSubscriptionBody {
         events: known.events,
@@ -144,9 +155,7 @@ async fn turn(api: &Api, consumer: &ConsumerName, enabled: bool, output: Output)
         delay_ms: Some(known.delay_ms),
         retry: known.retry,
     };
-    let answer = api.call(Method::PUT, &path, &body).await?;
-    let done = if enabled { "enabled" } else { "disabled" };
-    output.forward(answer.json(), || Ok(format!("the subscription of {consumer} is {done}")))
+    api.call(Method::PUT, &path, &body).await
 }
 
 /// Lists all subscriptions; the route answers figures of one at a time.

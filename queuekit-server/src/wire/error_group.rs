@@ -43,7 +43,7 @@ pub(crate) struct ErrorGroupsBody<T = ErrorGroupBody> {
 }
 
 /// Errors of one queue that look alike.
-#[derive(Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[schema(as = ErrorGroup)]
 pub(crate) struct ErrorGroupBody {
     /// Made of kind and signature, so that it is the same in each queue.

@@ -11,6 +11,7 @@ mod error_group;
 mod event;
 mod event_retention;
 mod filter;
+mod finding;
 mod history;
 mod job;
 mod job_query;
@@ -41,6 +42,7 @@ pub(crate) use error_group::{
 pub(crate) use event::{EmittedManyBody, EventQuery, EventsBody};
 pub(crate) use event_retention::RetentionBody;
 pub(crate) use filter::FilterBody;
+pub(crate) use finding::FindingsBody;
 pub(crate) use history::{HistoryBody, HistoryParams, RunsRowBody, TotalsRowBody, sum_of};
 pub(crate) use job::{ExaminedBody, JobsBody, LeasedBody, WhyBody, stored_job};
 pub(crate) use job_query::{JobQuery, PageQuery, within};

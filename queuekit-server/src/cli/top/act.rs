@@ -1,5 +1,7 @@
 //! Actions: which are possible, and how each is confirmed.
 
+use std::time::Duration;
+
 use axum::http::Method;
 use queuekit::jobs::{BulkAction, BulkActionName};
 use queuekit::{Job, JobId, QueueName, Status};
@@ -9,10 +11,14 @@ use serde_json::{Value, json};
 use super::orders::Order;
 use super::text::number;
 use crate::cli::bulk::{Bulk, done};
-use crate::wire::{ErrorGroupBody, FilterBody};
+use crate::wire::FilterBody;
 
 /// A purge of more jobs than this needs their number typed.
 const MANY: u64 = 1000;
+/// Over how much time the overview spreads a retry, as the dashboard does.
+pub(super) const OVER: Duration = Duration::from_secs(600);
+const RETRIED_OVER: &str =
+    "Each gets all its attempts again, and runs at a random time within 10 minutes.";
 
 /// What is done once it is confirmed.
 #[derive(Clone, Debug)]
@@ -23,6 +29,8 @@ pub(super) enum Act {
     Bulk(BulkAct),
     /// To the worker of this id.
     Order(String, Order),
+    RunSchedule(String),
+    EnableConsumer(String),
 }
 
 /// An action on one job.
@@ -100,6 +108,19 @@ impl Act {
         Confirm::new(Self::Order(worker.to_owned(), order), question, consequence)
     }
 
+    /// Enqueues the job of a schedule at once.
+    pub(super) fn run_schedule(name: String) -> Confirm {
+        let question = format!("Run schedule {name} now?");
+        Confirm::new(Self::RunSchedule(name), question, "Its job is enqueued at once.")
+    }
+
+    /// Enables a consumer.
+    pub(super) fn enable_consumer(name: String) -> Confirm {
+        let question = format!("Enable consumer {name}?");
+        let consequence = "From now on events are delivered to it; a replay delivers earlier ones.";
+        Confirm::new(Self::EnableConsumer(name), question, consequence)
+    }
+
     /// # Errors
     /// Why the job does not allow it.
     pub(super) fn on_job(verb: Verb, job: &Job) -> Result<Confirm, String> {
@@ -166,14 +187,14 @@ impl BulkAct {
     }
 
     /// Acts on the dead jobs of a group in its queue.
-    pub(super) fn of_group(action: BulkAction, group: &ErrorGroupBody) -> Self {
+    pub(super) fn of_group(action: BulkAction, id: &str, queue: &str) -> Self {
         let filter = FilterBody {
-            group: Some(group.id.clone()),
-            queue: Some(group.queue.clone()),
+            group: Some(id.to_owned()),
+            queue: Some(queue.to_owned()),
             status: Some("dead".to_owned()),
             ..FilterBody::default()
         };
-        Self::new(action, filter, format!("error group {} in queue {}", group.id, group.queue))
+        Self::new(action, filter, format!("error group {id} in queue {queue}"))
     }
 
     fn new(action: BulkAction, filter: FilterBody, target: String) -> Self {
@@ -199,8 +220,9 @@ impl BulkAct {
             return Err(format!("{} has no jobs that can be {}", self.target, done(name)));
         }
         let jobs = if counted == 1 { "1 job".into() } else { format!("{} jobs", number(counted)) };
-        let (verb, consequence, is_final) = match name {
-            BulkActionName::Delete => ("Delete", "This cannot be undone.", true),
+        let (verb, consequence, is_final) = match self.bulk.action {
+            BulkAction::Delete => ("Delete", "This cannot be undone.", true),
+            BulkAction::RetryOver(_) => ("Retry", RETRIED_OVER, false),
             _ => ("Retry", "Each gets all its attempts again.", false),
         };
         let question = format!("{verb} {jobs} of {}?", self.target);

@@ -12,13 +12,16 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::act::{Act, BulkAct};
-use super::figures::Listed;
+use super::extras::Extra;
 use super::model::{Answered, Ask, Event, Failure, Got, Request};
+use super::slot::Listed;
 use crate::cli::api::{Api, Refused, is_passing};
 use crate::cli::exit::Exit;
 use crate::cli::output::with_causes;
+use crate::cli::subscription;
 use crate::wire::{
-    ErrorGroupsBody, ErrorGroupsQuery, HistoryParams, JobQuery, JobsBody, PageQuery, Time, WhyBody,
+    ErrorGroupsBody, ErrorGroupsQuery, FindingsBody, HistoryParams, JobQuery, JobsBody, PageQuery,
+    ScheduleRunBody, SchedulesBody, SubscriptionsBody, Time, WhyBody,
 };
 
 /// Time for a call of a round. One that takes longer is asked again.
@@ -96,6 +99,18 @@ async fn answer(api: &Api, ask: &Ask) -> Result<Got> {
             let listed = cut(items);
             Got::Jobs(Listed { has_more: has_more || listed.has_more, ..listed })
         }
+        Ask::Extra(Extra::Consumers) => {
+            let body: SubscriptionsBody = get(api, "/v1/subscriptions").await?;
+            Got::Consumers(body.subscriptions)
+        }
+        Ask::Extra(Extra::Schedules) => {
+            let body: SchedulesBody = get(api, "/v1/schedules").await?;
+            Got::Schedules(body.schedules)
+        }
+        Ask::Extra(Extra::Findings) => {
+            let body: FindingsBody = get(api, "/v1/findings").await?;
+            Got::Findings(body.findings.into_iter().map(Into::into).collect())
+        }
         Ask::Job(id) => Got::Job(Box::new(get(api, &format!("/v1/jobs/{id}")).await?)),
         Ask::Why(id) => {
             let why: WhyBody = get(api, &format!("/v1/jobs/{id}/why")).await?;
@@ -139,6 +154,15 @@ async fn perform(api: &Api, act: Act) -> Result<String> {
         Act::Order(worker, order) => {
             api.call(Method::POST, "/v1/workers/control", &order.request(&worker)).await?;
             Ok(format!("the order was given: worker {worker} obeys at its next beat"))
+        }
+        Act::RunSchedule(name) => {
+            let path = format!("/v1/schedules/{name}/run");
+            let run: ScheduleRunBody = api.act(Method::POST, &path).await?.read()?;
+            Ok(format!("schedule {name} has enqueued job {}", run.id))
+        }
+        Act::EnableConsumer(name) => {
+            subscription::turn(api, &name, true).await?;
+            Ok(format!("consumer {name} is enabled"))
         }
         Act::Bulk(BulkAct { bulk, target }) => {
             let total = bulk.steps(api, false, |_| ()).await?;

@@ -1,5 +1,6 @@
 //! What the rounds have answered so far.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -7,8 +8,10 @@ use queuekit::queues::{Count, Queue, Totals};
 use queuekit::store::history::{Rate, TotalsRow, rates};
 use queuekit::{Job, QueueName, Status, Timestamp};
 
-use crate::ui::attention::{self, Found};
-use crate::wire::{ErrorGroupBody, HistoryBody, TotalsRowBody, WorkerBody};
+use super::extras::Extras;
+use super::slot::{Listed, Slot};
+use crate::ui::attention::{Consumer, Due, Found, Seen, Worker};
+use crate::wire::{ErrorGroupBody, HistoryBody, SubscriptionBody, TotalsRowBody, WorkerBody};
 
 /// Over how much time a rate is measured.
 const RATE_OVER: Duration = Duration::from_secs(60);
@@ -25,21 +28,8 @@ pub(super) struct Figures {
     pub(super) groups: Slot<Listed<ErrorGroupBody>>,
     pub(super) jobs: Slot<Listed<Job>>,
     pub(super) history: Slot<History>,
+    pub(super) extras: Extras,
     samples: VecDeque<Sample>,
-}
-
-/// An answer, or why the route refuses one.
-#[derive(Debug)]
-pub(super) struct Slot<T> {
-    pub(super) value: Option<T>,
-    pub(super) refused: Option<String>,
-}
-
-/// A list, which may be only the first part.
-#[derive(Debug)]
-pub(super) struct Listed<T> {
-    pub(super) items: Vec<T>,
-    pub(super) has_more: bool,
 }
 
 /// Totals by minute, of all queues.
@@ -139,20 +129,37 @@ impl Figures {
 
     /// What needs attention, the most urgent first.
     pub(super) fn concerns(&self, now: Timestamp) -> Vec<Found> {
-        // Groups begin by the clock of the store.
-        let store_now = self.queues().iter().map(|queue| queue.as_of).max().unwrap_or(now);
-        let of_queue = |queue| attention::of_queue(queue, None);
-        let mut found: Vec<Found> = self.queues().iter().flat_map(of_queue).collect();
-        found.extend(self.workers().iter().filter_map(|worker| {
-            let (age, quiet) = (worker.age_ms, worker.quiet_ms);
-            let (age, quiet) = (Duration::from_millis(age), Duration::from_millis(quiet));
-            attention::of_worker(&worker.name, &worker.id, age, quiet)
-        }));
-        let groups = self.groups().iter();
-        let new = groups.filter(|group| attention::is_new(group.first.0, store_now));
-        found.extend(new.map(attention::of_group));
-        found.sort_by_key(|found| found.urgency);
-        found
+        let Extras { consumers, schedules, findings, .. } = &self.extras;
+        let consumer = |one: &'_ SubscriptionBody| Consumer {
+            name: Cow::Owned(one.consumer.clone()),
+            is_enabled: one.enabled,
+        };
+        let consumers = consumers.slot.value.iter().flatten().map(consumer).collect();
+        let schedules = schedules.slot.value.iter();
+        let due = schedules.flat_map(|read| {
+            read.next.iter().map(|(name, at)| Due { name, at: *at, as_of: read.as_of })
+        });
+        let worker = |worker: &'_ WorkerBody| Worker {
+            id: Cow::Owned(worker.id.clone()),
+            name: Cow::Owned(worker.name.clone()),
+            age: Duration::from_millis(worker.age_ms),
+            quiet_for: Duration::from_millis(worker.quiet_ms),
+        };
+        let seen = Seen {
+            queues: self.queues().iter().collect(),
+            consumers,
+            workers: self.workers().iter().map(worker).collect(),
+            groups: self.groups().iter().map(Cow::Borrowed).collect(),
+            due: due.collect(),
+            findings: findings.slot.value.as_deref().unwrap_or_default(),
+            store_now: self.store_now(now),
+        };
+        seen.concerns()
+    }
+
+    /// The time of the store's clock, as far as it is known.
+    pub(super) fn store_now(&self, now: Timestamp) -> Timestamp {
+        self.queues().iter().map(|queue| queue.as_of).max().unwrap_or(now)
     }
 
     /// The queues that need to be looked at first: the least healthy, then those with the most to
@@ -172,34 +179,5 @@ impl History {
     /// The time of the last row.
     pub(super) fn last_row(&self) -> Option<Timestamp> {
         self.rows.last().map(|row| row.at)
-    }
-}
-
-impl<T> Slot<T> {
-    pub(super) fn set(&mut self, value: T) {
-        *self = Self { value: Some(value), refused: None };
-    }
-
-    /// The route refuses: what it answered before no longer holds.
-    pub(super) fn refuse(&mut self, why: String) {
-        *self = Self { value: None, refused: Some(why) };
-    }
-}
-
-impl<T> Slot<Listed<T>> {
-    pub(super) fn items(&self) -> &[T] {
-        self.value.as_ref().map_or(&[], |listed| &listed.items)
-    }
-
-    /// How many there are: `200+` if there are more than were answered.
-    pub(super) fn length(&self) -> String {
-        let more = self.value.as_ref().is_some_and(|listed| listed.has_more);
-        format!("{}{}", self.items().len(), if more { "+" } else { "" })
-    }
-}
-
-impl<T> Default for Slot<T> {
-    fn default() -> Self {
-        Self { value: None, refused: None }
     }
 }

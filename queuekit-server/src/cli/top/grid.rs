@@ -15,7 +15,7 @@ use crate::cli::format::on_a_line;
 /// Columns between two columns.
 const GAP: usize = 2;
 /// From this width on, columns may be twice as wide.
-const WIDE: u16 = 110;
+pub(super) const WIDE: u16 = 110;
 
 pub(super) struct Grid {
     columns: Vec<Column>,

@@ -167,8 +167,8 @@ impl Model {
 
     /// Goes to where the concern is.
     fn enter_concern(&mut self) -> Vec<Request> {
-        let concern = self.selected().and_then(|at| self.concerns().into_iter().nth(at));
-        let (tab, opening) = match concern.map(|found| found.place) {
+        let place = self.selected_concern().map(|found| found.place);
+        let (tab, opening) = match place.map(|place| self.listed_place(place)) {
             None => return Vec::new(),
             Some(Place::Jobs(filter)) => return self.list_jobs(filter),
             Some(Place::Queue(name)) => {
@@ -183,14 +183,26 @@ impl Model {
                 (Tab::Errors, Some(Opening::Group { id, queue }))
             }
             Some(Place::Workers) => (Tab::Workers, None),
-            Some(Place::Doctor | Place::Schedule(_) | Place::Consumer(_)) => {
-                self.notice = Notice::said("`queuekit doctor` says more");
-                return Vec::new();
-            }
+            Some(Place::Doctor) => return self.is_said_by("doctor"),
+            Some(Place::Schedule(_)) => return self.is_said_by("cron list"),
+            Some(Place::Consumer(_)) => return self.is_said_by("subscription list"),
         };
         self.tab = tab;
         self.opened = opening.map(Opened::new);
         self.refresh()
+    }
+
+    /// The queue of a consumer's deliveries instead of the consumer, if it is listed.
+    fn listed_place(&self, place: Place) -> Place {
+        let Place::Consumer(name) = &place else { return place };
+        let queue = format!("event.{name}");
+        let mut queues = self.figures.queues().iter();
+        if queues.any(|listed| listed.name.as_str() == queue) { Place::Queue(queue) } else { place }
+    }
+
+    fn is_said_by(&mut self, command: &str) -> Vec<Request> {
+        self.notice = Notice::said(format!("`queuekit {command}` says more"));
+        Vec::new()
     }
 
     fn list_jobs(&mut self, filter: String) -> Vec<Request> {
@@ -269,6 +281,7 @@ impl Model {
             return Vec::new();
         }
         match (self.tab, letter) {
+            (Tab::Overview, 'a') => return self.mend(),
             (Tab::Queues, 'p') => {
                 let turn =
                     self.chosen_queue().map(|queue| Act::turn(&queue.name, queue.settings.paused));
@@ -284,19 +297,18 @@ impl Model {
             (Tab::Jobs, 'c') => self.act_on_job(Verb::Cancel),
             (Tab::Jobs, 'D') => self.act_on_job(Verb::Delete),
             (Tab::Errors, 'R') => {
-                let retry =
-                    self.chosen_group().map(|group| BulkAct::of_group(BulkAction::Retry, group));
+                let retry = self.on_group(BulkAction::Retry);
                 return self.count(retry);
             }
             (Tab::Errors, 'D') => {
-                let purge =
-                    self.chosen_group().map(|group| BulkAct::of_group(BulkAction::Delete, group));
+                let purge = self.on_group(BulkAction::Delete);
                 return self.count(purge);
             }
             (Tab::Workers, 'p') => self.ask_to_order(Order::Quiet),
             (Tab::Workers, 'r') => self.ask_to_order(Order::Resume),
             (Tab::Workers, 'S') => self.ask_to_order(Order::Stop),
             (Tab::Workers, 's') => self.ask_for_slots(),
+            (_, 'a') => self.is_elsewhere("a acts on what needs attention: press 1 for Overview"),
             (_, 'p') => self.is_elsewhere("p pauses a queue: press 2 for Queues"),
             (_, 'e') => self.is_elsewhere("e lists the errors of a queue: press 2 for Queues"),
             (_, 's' | 'S') => {
@@ -310,6 +322,11 @@ impl Model {
             _ => {}
         }
         Vec::new()
+    }
+
+    fn on_group(&self, action: BulkAction) -> Option<BulkAct> {
+        let group = self.chosen_group()?;
+        Some(BulkAct::of_group(action, &group.id, &group.queue))
     }
 
     /// The errors of the chosen queue alone.
@@ -341,7 +358,7 @@ impl Model {
     }
 
     /// Counts the jobs; the answer opens the question.
-    fn count(&mut self, act: Option<BulkAct>) -> Vec<Request> {
+    pub(super) fn count(&mut self, act: Option<BulkAct>) -> Vec<Request> {
         let Some(mut act) = act else {
             self.notice = Notice::error(nothing_selected());
             return Vec::new();
@@ -371,5 +388,7 @@ fn confirmed(act: &Act) -> String {
         Act::Job(id, Verb::Delete) => job("deleting", id),
         Act::Bulk(act) => act.title(),
         Act::Order(worker, order) => order.doing(worker),
+        Act::RunSchedule(name) => format!("running schedule {name}"),
+        Act::EnableConsumer(name) => format!("enabling consumer {name}"),
     }
 }

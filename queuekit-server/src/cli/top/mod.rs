@@ -2,6 +2,7 @@
 //! change that without I/O, `screens` draw it, and `fetch` makes the calls.
 
 mod act;
+mod extras;
 mod fetch;
 mod figures;
 mod grid;
@@ -9,7 +10,9 @@ mod keys;
 mod look;
 mod model;
 mod orders;
+mod remedy;
 mod screens;
+mod slot;
 mod terminal;
 #[cfg(test)]
 mod tests;

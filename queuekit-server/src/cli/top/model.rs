@@ -3,13 +3,18 @@
 use std::time::Duration;
 
 use queuekit::queues::Queue;
+use queuekit::store::capability::Finding;
 use queuekit::{Job, JobId, Timestamp};
 use ratatui::crossterm::event::KeyEvent;
 
 use super::act::{Act, BulkAct, Confirm};
-use super::figures::{Figures, Listed};
+use super::extras::Extra;
+use super::figures::Figures;
+use super::slot::Listed;
 use crate::ui::attention::Found;
-use crate::wire::{ErrorGroupBody, FilterBody, HistoryBody, WorkerBody};
+use crate::wire::{
+    ErrorGroupBody, FilterBody, HistoryBody, ScheduleBody, SubscriptionBody, WorkerBody,
+};
 
 /// A round that takes longer is said to wait.
 const SLOW: Duration = Duration::from_secs(3);
@@ -153,6 +158,7 @@ pub(super) enum Ask {
     },
     Job(JobId),
     Why(JobId),
+    Extra(Extra),
 }
 
 /// A call with its answer.
@@ -169,6 +175,9 @@ pub(super) enum Got {
     Jobs(Listed<Job>),
     Job(Box<Job>),
     Why(String),
+    Consumers(Vec<SubscriptionBody>),
+    Schedules(Vec<ScheduleBody>),
+    Findings(Vec<Finding>),
 }
 
 /// Why there is no answer.
@@ -290,6 +299,10 @@ impl Model {
 
     pub(super) fn concerns(&self) -> Vec<Found> {
         self.figures.concerns(self.now)
+    }
+
+    pub(super) fn selected_concern(&self) -> Option<Found> {
+        self.concerns().into_iter().nth(self.selected()?)
     }
 
     /// The rows of the list, by what identifies each.

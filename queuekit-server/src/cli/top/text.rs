@@ -118,6 +118,18 @@ pub(super) fn brief_count(count: Count) -> String {
     }
 }
 
+/// A bar for each value, up to the largest; a dot for 0.
+pub(super) fn bars(values: &[u64]) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().max().copied().unwrap_or(0).max(1);
+    let bar = |value: &u64| {
+        let eighths = (u128::from(*value) * 8).div_ceil(u128::from(most));
+        let at = usize::try_from(eighths).ok()?.checked_sub(1)?;
+        BARS.get(at).copied()
+    };
+    values.iter().map(|value| bar(value).unwrap_or('·')).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +164,14 @@ mod tests {
         assert_eq!([brief(999_999), brief(1_234_567)], ["999k", "1.23M"]);
         assert_eq!([brief(12_345_678), brief(5_000_000_000)], ["12.3M", "5.00G"]);
         assert_eq!(brief_count(Count { value: 1_009_999, exact: false }), "~1.00M");
+    }
+
+    #[test]
+    fn a_bar_is_as_high_as_its_value_and_only_none_is_not_seen() {
+        assert_eq!(bars(&[0, 1, 4, 8, 1000, 0]), "·▁▁▁█·");
+        assert_eq!(bars(&[0, 1, 4, 8]), "·▁▄█");
+        assert_eq!(bars(&[0, 0]), "··");
+        assert_eq!(bars(&[u64::MAX, 1]), "█▁");
     }
 
     #[test]

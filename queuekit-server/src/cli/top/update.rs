@@ -3,6 +3,7 @@
 use queuekit::{JobId, Timestamp};
 
 use super::act::Confirm;
+use super::extras::{Extra, Schedules};
 use super::figures::HOUR;
 use super::model::{
     Answered, Ask, Event, Failure, Got, Mode, Model, Notice, Opened, Opening, Request, Tab,
@@ -88,7 +89,8 @@ impl Model {
             Tab::Overview => {
                 // The chart changes once a minute, so it takes the place of the workers then.
                 let second = self.history_due().unwrap_or(Ask::Workers);
-                vec![Ask::Queues, second, Ask::Groups { queue: None }]
+                let third = self.figures.extras.next(self.now).map(Ask::Extra);
+                vec![Ask::Queues, second, third.unwrap_or(Ask::Groups { queue: None })]
             }
             Tab::Queues => vec![Ask::Queues],
             Tab::Jobs => {
@@ -134,6 +136,11 @@ impl Model {
         self.link.asked = None;
         self.link.error = None;
         for Answered { ask, got } in answers {
+            match &ask {
+                Ask::Extra(extra) => self.figures.extras.asked(*extra, self.now),
+                Ask::Groups { .. } => self.figures.extras.asked_groups(),
+                _ => {}
+            }
             match got {
                 Ok(got) => self.take(ask, got),
                 Err(Failure::Refused(why)) => self.refused(&ask, why),
@@ -152,6 +159,12 @@ impl Model {
             (_, Got::Queues(queues)) => figures.take_queues(queues),
             (_, Got::Workers(workers)) => figures.workers.set(workers),
             (_, Got::Groups(groups)) => figures.groups.set(groups),
+            (_, Got::Consumers(consumers)) => figures.extras.consumers.slot.set(consumers),
+            (_, Got::Schedules(schedules)) => {
+                let schedules = Schedules::of(schedules, figures.store_now(self.now));
+                figures.extras.schedules.slot.set(schedules);
+            }
+            (_, Got::Findings(findings)) => figures.extras.findings.slot.set(findings),
             (_, Got::History(history)) => figures.take_history(&history, self.now),
             // Otherwise the filter has changed since.
             (Ask::Jobs { text, .. }, Got::Jobs(jobs))
@@ -181,6 +194,9 @@ impl Model {
             Ask::Groups { .. } => figures.groups.refuse(why),
             Ask::History { .. } => figures.history.refuse(why),
             Ask::Jobs { .. } => figures.jobs.refuse(why),
+            Ask::Extra(Extra::Consumers) => figures.extras.consumers.slot.refuse(why),
+            Ask::Extra(Extra::Schedules) => figures.extras.schedules.slot.refuse(why),
+            Ask::Extra(Extra::Findings) => figures.extras.findings.slot.refuse(why),
             Ask::Job(id) => {
                 if let Some(opened) = self.opened_for(*id) {
                     opened.missing = Some(why);

@@ -1,16 +1,17 @@
 //! What needs attention, as far as the viewer may see it.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
 use queuekit::Timestamp;
+use queuekit::error_groups::ErrorGroup;
 use queuekit::events::Subscription;
-use queuekit::queues::Queue;
+use queuekit::workers::WorkerInfo;
 
 use super::errors::body;
 use super::queue_rows::{queues_of, store_time};
 use super::text::{jobs_url, query};
 use super::{bulk, consumer, error_group, queue, schedules};
-use crate::ui::attention::{self, Found, Place, Remedy, Urgency};
+use crate::ui::attention::{Consumer, Due, Found, Place, Remedy, Seen, Urgency, Worker};
 use crate::ui::live::{DueSchedule, Snapshot};
 use crate::ui::view::{Action, Concern, When};
 use crate::ui::viewer::Viewer;
@@ -75,71 +76,55 @@ fn offer(viewer: &Viewer, remedy: Remedy) -> Offer {
     }
 }
 
-/// What is wrong with queues, and with the consumers whose deliveries they hold.
-pub(super) fn of_queues(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
-    let consumers = now.extras.consumers.iter().flat_map(|all| all.iter());
-    let names = consumers.map(Subscription::consumer);
-    let consumers: HashMap<_, _> = names.map(|name| (format!("event.{name}"), name)).collect();
-    let of_queue = |queue: &Queue| {
-        let consumer = consumers.get(queue.name.as_str());
-        attention::of_queue(queue, consumer.map(|name| name.as_str()))
-    };
-    queues_of(viewer, now).flat_map(of_queue).collect()
-}
-
-/// Workers that have not sent a beat for long.
-pub(super) fn of_workers(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
-    let workers = now.figures.iter().flat_map(|figures| &figures.workers);
-    let found = |worker: &_| {
-        let seen = super::workers::seen(viewer.caller(), worker)?;
-        attention::of_worker(&seen.name, &seen.id, worker.age, worker.beat.quiet_for)
-    };
-    workers.filter_map(found).collect()
-}
-
-/// New errors, late schedules, disabled consumers, and what the store finds wrong.
-pub(super) fn of_extras(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
+/// All that needs attention, the most urgent first.
+pub(super) fn concerns(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
     let (caller, extras) = (viewer.caller(), &now.extras);
-    let store_now = store_time(viewer, now);
-    let new = extras.groups.iter().filter(|group| {
-        caller.sees_queue(group.queue.as_str())
-            && caller.sees_kind(group.key.kind.as_str())
-            && attention::is_new(group.first, store_now)
-    });
-    let mut found: Vec<Found> = new.map(|group| attention::of_group(&body(group, now))).collect();
-    found.extend(of_schedules(caller, now));
-    let consumers = extras.consumers.iter().flat_map(|all| all.iter());
-    for consumer in consumers.filter(|consumer| !consumer.is_enabled()) {
-        if !caller.sees_queue(&format!("event.{}", consumer.consumer())) {
-            continue;
-        }
-        let name = consumer.consumer();
-        let sentence = format!("Consumer {name} is disabled");
-        let place = Place::Consumer(name.to_string());
-        let detail = "Events make no deliveries for it; a replay can deliver them later.";
-        let enable = Remedy::EnableConsumer(name.to_string());
-        found.push(Found::new(Urgency::Info, sentence, place).detail(detail).remedy(enable));
-    }
-    if sees_findings(caller) {
-        found.extend(extras.findings.iter().filter_map(attention::of_finding));
-    }
-    found
+    let workers = now.figures.iter().flat_map(|figures| &figures.workers);
+    let is_seen = |group: &&ErrorGroup| {
+        caller.sees_queue(group.queue.as_str()) && caller.sees_kind(group.key.kind.as_str())
+    };
+    let groups = extras.groups.iter().filter(is_seen);
+    let seen = Seen {
+        queues: queues_of(viewer, now).collect(),
+        consumers: consumers(caller, now),
+        workers: workers.filter_map(|worker| seen_worker(caller, worker)).collect(),
+        groups: groups.map(|group| Cow::Owned(body(group, now))).collect(),
+        due: due(caller, now),
+        findings: if sees_findings(caller) { &extras.findings } else { &[] },
+        store_now: store_time(viewer, now),
+    };
+    seen.concerns()
+}
+
+fn consumers<'a>(caller: &Caller, now: &'a Snapshot) -> Vec<Consumer<'a>> {
+    let all = now.extras.consumers.iter().flat_map(|all| all.iter());
+    let seen = all.filter(|one| caller.sees_queue(&format!("event.{}", one.consumer())));
+    let consumer = |one: &'a Subscription| Consumer {
+        name: one.consumer().as_str().into(),
+        is_enabled: one.is_enabled(),
+    };
+    seen.map(consumer).collect()
+}
+
+fn seen_worker(caller: &Caller, worker: &WorkerInfo) -> Option<Worker<'static>> {
+    let (age, quiet_for) = (worker.age, worker.beat.quiet_for);
+    let worker = super::workers::seen(caller, worker)?;
+    Some(Worker { id: worker.id.into(), name: worker.name.into(), age, quiet_for })
+}
+
+fn due<'a>(caller: &Caller, now: &'a Snapshot) -> Vec<Due<'a>> {
+    let is_seen = |due: &&DueSchedule| match &due.target {
+        Some((queue, kind)) => caller.sees_queue(queue.as_str()) && caller.sees_kind(kind.as_str()),
+        None => !caller.is_bound(),
+    };
+    let as_of = now.extras.due_as_of;
+    let due = |due: &'a DueSchedule| Due { name: due.name.as_str(), at: due.at, as_of };
+    now.extras.due.iter().filter(is_seen).map(due).collect()
 }
 
 /// As on the page of `doctor`: what the store finds wrong is about all queues.
 fn sees_findings(caller: &Caller) -> bool {
     caller.has(Scope::Admin) && !caller.is_bound()
-}
-
-fn of_schedules(caller: &Caller, now: &Snapshot) -> Vec<Found> {
-    let extras = &now.extras;
-    let is_seen = |due: &&DueSchedule| match &due.target {
-        Some((queue, kind)) => caller.sees_queue(queue.as_str()) && caller.sees_kind(kind.as_str()),
-        None => !caller.is_bound(),
-    };
-    let seen = extras.due.iter().filter(is_seen);
-    seen.filter_map(|due| attention::of_schedule(due.name.as_str(), due.at, extras.due_as_of))
-        .collect()
 }
 
 #[cfg(test)]

@@ -5,11 +5,10 @@ use axum::response::Response;
 use queuekit::Status;
 use queuekit::queues::Queue;
 
-use super::attention::{concern, of_extras, of_queues, of_workers};
+use super::attention::{concern, concerns};
 use super::history::{self, Range, RangeQuery};
 use super::queue_rows::{queues_of, table_of};
 use super::text::jobs_url;
-use crate::ui::attention::Found;
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
 use crate::ui::view::{
@@ -42,16 +41,6 @@ pub(in crate::ui) async fn show(
         queues: queue_table(&viewer, &now),
     };
     viewer.show(&page).await
-}
-
-/// All that needs attention, the most urgent first.
-pub(in crate::ui) fn concerns(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
-    let mut found = of_queues(viewer, now);
-    found.extend(of_workers(viewer, now));
-    found.extend(of_extras(viewer, now));
-    // Of equal ones always in the same order.
-    found.sort_by_key(|found| found.urgency);
-    found
 }
 
 pub(in crate::ui) fn attention(viewer: &Viewer, now: &Snapshot) -> Attention {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use queuekit::Status;
 
-use super::overview;
+use super::attention::concerns;
 use super::queue_rows::queues_of;
 use crate::ui::live::Snapshot;
 use crate::ui::notice;
@@ -23,7 +23,7 @@ impl Viewer {
         let may_read = self.caller().has(Scope::Read);
         let dead = queues_of(self, now).map(|queue| queue.counts.get(Status::Dead));
         let nav = Nav {
-            attention: now.attention(self.caller(), || overview::concerns(self, now).len() as u64),
+            attention: now.attention(self.caller(), || concerns(self, now).len() as u64),
             dead: dead.map(Count::from).sum(),
         };
         Shell {

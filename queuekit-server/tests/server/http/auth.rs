@@ -67,7 +67,7 @@ fn scope_of(method: &str, path: &str) -> &'static str {
     let manages =
         ["/v1/subscriptions", "/v1/schedules"].iter().any(|begin| path.starts_with(begin));
     match method {
-        "GET" if ["/v1/keys", "/v1/audit"].contains(&path) => "admin",
+        "GET" if ["/v1/keys", "/v1/audit", "/v1/findings"].contains(&path) => "admin",
         "GET" => "read",
         "DELETE" if path.starts_with("/v1/workers/") => "work",
         _ if work.contains(&path) => "work",
@@ -166,7 +166,9 @@ fn s2_when_a_key_was_last_used_is_told_without_what_opens() {
     assert_eq!(key("old")["expires"], "2020-01-01T00:00:00.000Z");
     assert!(key("old")["last_used"].is_null(), "what lets nobody in is not used");
     for id in ["acme", "mailer"] {
-        server.get("/v1/keys").key(&secret(id)).send().problem(403, "forbidden");
+        for path in ["/v1/keys", "/v1/findings"] {
+            server.get(path).key(&secret(id)).send().problem(403, "forbidden");
+        }
     }
 }
 

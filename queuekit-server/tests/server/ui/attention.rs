@@ -1,14 +1,17 @@
 //! What can be done beside the sentences of "Needs attention".
 
+use std::fs::File;
+
 use serde_json::json;
 
 use super::Browser;
 use super::browser::token_in;
-use crate::common::{Ask, Server, by, guarded, on_every_store};
+use crate::common::{Ask, Server, Store, by, guarded, guarded_on, on_every_store};
 
 on_every_store!(what_needs_attention_is_mended_beside_its_sentence);
 
-/// A paused queue with a job, an error group with a dead one, and a disabled consumer.
+/// A paused queue with a job, an error group with a dead one, a disabled consumer, and one that
+/// lags.
 fn trouble(ask: impl Fn(&str, &str) -> Ask) {
     let job = |queue: &str| {
         let job = json!({"kind": "mail.send", "queue": queue});
@@ -21,7 +24,23 @@ fn trouble(ask: impl Fn(&str, &str) -> Ask) {
     ask("POST", "/v1/queues/acme.mails/pause").json(&json!({})).expect(200);
     let consumer = json!({"events": "order.*", "enabled": false});
     ask("PUT", "/v1/subscriptions/billing").json(&consumer).expect(201);
+    ask("PUT", "/v1/subscriptions/crm").json(&json!({"events": "user.*"})).expect(201);
+    let worker = json!({
+        "id": "w1", "name": "w", "queues": ["event.crm"], "kinds": ["user.left"],
+        "slots": 1, "running": 0, "ttl_ms": 600_000,
+    });
+    ask("POST", "/v1/beat").json(&worker).expect(200);
+    let events = vec![json!({"type": "user.left"}); 100];
+    ask("POST", "/v1/events").json(&json!({ "events": events })).expect(201);
 }
+
+/// What the overview then says.
+const WORDS: [&str; 4] = [
+    "acme.mails is paused",
+    "New error in acme.orders",
+    "billing is disabled",
+    "Consumer crm lags: 100 deliveries wait",
+];
 
 /// The overview, once it shows all of that.
 fn overview(browser: &Browser<'_>, words: &[&str]) -> String {
@@ -37,8 +56,8 @@ fn overview(browser: &Browser<'_>, words: &[&str]) -> String {
 fn what_needs_attention_is_mended_beside_its_sentence(server: &mut Server) {
     trouble(|method, path| server.ask(method, path));
     let browser = Browser::new(server);
-    let words = ["acme.mails is paused", "New error in acme.orders", "billing is disabled"];
-    let page = overview(&browser, &words);
+    let page = overview(&browser, &WORDS);
+    assert!(page.contains("href=\"/ui/consumers/crm\""), "{page}");
     for (path, label) in [
         ("/ui/queues/acme.mails/resume", "Resume acme.mails"),
         ("/ui/consumers/billing/enable", "Enable billing"),
@@ -66,14 +85,36 @@ fn what_needs_attention_is_mended_beside_its_sentence(server: &mut Server) {
 fn s11_an_action_that_the_key_does_not_allow_is_disabled_with_its_reason() {
     let server = guarded();
     trouble(|method, path| by(&server, "admin", method, path));
-    let words = ["acme.mails is paused", "New error in acme.orders", "billing is disabled"];
-    let page = overview(&Browser::of(&server, "reader"), &words);
+    let page = overview(&Browser::of(&server, "reader"), &WORDS);
     assert!(!page.contains("/resume\"") && !page.contains("/enable\""), "{page}");
     assert!(!page.contains("/ui/bulk?"), "{page}");
     assert_eq!(page.matches("Your key lacks the scope admin").count(), 2, "{page}");
     assert_eq!(page.matches("Your key lacks the scope manage").count(), 1, "{page}");
     // Its kinds are those of the dead job; a queue is for all kinds.
-    let page = overview(&Browser::of(&server, "mailer"), &words);
+    let page = overview(&Browser::of(&server, "mailer"), &WORDS);
     assert!(page.contains("Retry all</a>") && !page.contains("/resume\""), "{page}");
     assert!(page.contains("Your key is for some kinds"), "{page}");
+}
+
+/// Guard: what the store finds wrong is of all queues.
+#[test]
+fn s11_only_an_unrestricted_admin_is_told_what_the_store_finds_wrong() {
+    let server = guarded_on(Store::of("sqlite").unwrap(), "");
+    // SQLite reads nothing behind the last commit, so a hole makes the log large and changes
+    // nothing.
+    let log = server.store.directory.path().join("jobs.db-wal");
+    File::options().write(true).open(log).unwrap().set_len((1 << 30) + 1).unwrap();
+    let told = "the write-ahead log is larger than 1 GiB";
+    let found = by(&server, "admin", "GET", "/v1/findings").send().expect(200).value();
+    let found = found["findings"].as_array().unwrap();
+    let is_told =
+        |one: &serde_json::Value| one["message"].as_str().is_some_and(|text| text.contains(told));
+    let finding = found.iter().find(|one| is_told(one)).unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!((&finding["severity"], &finding["cause"]), (&json!("warning"), &json!("operation")));
+    let page = overview(&Browser::of(&server, "admin"), &[&format!("The store: {told}")]);
+    assert!(page.contains("End the long read") || page.contains("end the long read"), "{page}");
+    for key in ["reader", "acme", "mailer"] {
+        let page = Browser::of(&server, key).get("/ui").expect(200).text;
+        assert!(!page.contains("The store:"), "{key}: {page}");
+    }
 }

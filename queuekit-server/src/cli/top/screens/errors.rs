@@ -1,5 +1,6 @@
 //! Errors that look alike, in groups, and one of these.
 
+use queuekit::queues::Count;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -7,11 +8,14 @@ use ratatui::style::Style;
 use super::{Text, draw_heading_of};
 use crate::cli::format::relative;
 use crate::cli::job;
-use crate::cli::top::grid::{Cell, Column, Grid};
+use crate::cli::top::grid::{Cell, Column, Grid, WIDE};
 use crate::cli::top::look::{Look, bold, faint};
 use crate::cli::top::model::{Model, Opened};
-use crate::cli::top::text::{ago, number};
+use crate::cli::top::text::{ago, bars, number};
 use crate::wire::{MERGED_QUEUES, Time};
+
+/// From this width on, what fails has room beside all numbers.
+const WIDEST: u16 = 140;
 
 pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect) {
     let slot = &model.figures.groups;
@@ -21,7 +25,11 @@ pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect)
     let mut grid = Grid::new(&[
         Column::text("QUEUE", 15),
         Column::text("KIND", 14),
-        Column::number("FAILURES"),
+        Column::text("BY HOUR", 24).shown_from(WIDE),
+        Column::number("HOUR"),
+        Column::number("24H"),
+        Column::number("7D").shown_from(WIDEST),
+        Column::number("FAILURES").shown_from(WIDEST),
         Column::number("DIED"),
         Column::text("LAST", 11),
         Column::rest("ERROR"),
@@ -31,8 +39,12 @@ pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect)
         grid.row([
             Cell::from(&group.queue),
             Cell::styled(&group.kind, bold()),
-            Cell::from(number(group.failures)),
-            Cell::styled(number(group.deaths), died),
+            Cell::styled(bars(&group.recent.hours), look.accent()),
+            counted(group.recent.in_hour(), Style::new()),
+            counted(group.recent.in_24_hours(), Style::new()),
+            counted(group.recent.in_7_days(), Style::new()),
+            counted(group.failures, Style::new()),
+            counted(group.deaths, died),
             Cell::from(ago(group.last.0, model.now)),
             Cell::from(&group.signature),
         ]);
@@ -53,6 +65,11 @@ pub(super) fn draw(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect)
     grid.draw(frame, area, model.selected(), empty);
 }
 
+/// A number of errors or jobs, which is exact.
+fn counted(value: u64, style: Style) -> Cell {
+    Cell::count(Count::exact(value), style)
+}
+
 /// A group, with the job that it was last added to for.
 pub(super) fn opened(model: &Model, opened: &Opened, id: &str, queue: &str) -> Vec<Text> {
     let plain = |text: String| (text, Style::new());
@@ -66,6 +83,10 @@ pub(super) fn opened(model: &Model, opened: &Opened, id: &str, queue: &str) -> V
     let time = |at: Time| format!("{at:.3}, {}", relative(at, model.now));
     for (name, value) in [
         ("kind", group.kind.clone()),
+        ("this hour", number(group.recent.in_hour())),
+        ("24 hours", number(group.recent.in_24_hours())),
+        ("7 days", number(group.recent.in_7_days())),
+        ("by hour", format!("{}  the current one last", bars(&group.recent.hours))),
         ("failures", number(group.failures)),
         ("jobs that died", number(group.deaths)),
         ("first", time(group.first)),

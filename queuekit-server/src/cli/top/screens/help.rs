@@ -7,9 +7,10 @@ use ratatui::widgets::Clear;
 
 use crate::cli::top::look::bold;
 use crate::cli::top::model::{Mode, Model, Opening, Tab};
+use crate::cli::top::remedy::label;
 
 /// All keys. Actions in lower case are harmless or can be undone; those in upper case cannot.
-const KEYS: [(&str, &str); 17] = [
+const KEYS: [(&str, &str); 18] = [
     ("1-5, tab", "open a tab"),
     ("j k, arrows", "move, or scroll"),
     ("g G", "go to the first and to the last row"),
@@ -19,6 +20,7 @@ const KEYS: [(&str, &str); 17] = [
     ("space", "pause and resume the refresh"),
     ("q, ctrl-c", "quit"),
     ("", "Actions ask before they change anything."),
+    ("a", "Overview: do what the row offers: resume, retry all, run now, enable"),
     ("p", "Queues: pause or resume the queue"),
     ("e", "Queues: list the errors of the queue alone"),
     ("D", "Queues: delete all its jobs, except running ones"),
@@ -55,7 +57,7 @@ pub(super) fn keys(model: &Model) -> String {
             Opening::Group { .. } => "esc back  enter dead jobs  R retry all  D delete all",
             Opening::Worker(_) => "esc back  p quiet  r resume  s slots  S stop",
         },
-        (Mode::Browse, None, Tab::Overview) => "enter open",
+        (Mode::Browse, None, Tab::Overview) => return overview_keys(model),
         (Mode::Browse, None, Tab::Queues) => {
             "enter open  e errors  p pause/resume  D delete jobs  / filter"
         }
@@ -68,4 +70,11 @@ pub(super) fn keys(model: &Model) -> String {
         }
     };
     format!("{own}  ? help  q quit")
+}
+
+fn overview_keys(model: &Model) -> String {
+    match model.selected_concern().and_then(|found| found.remedy) {
+        Some(remedy) => format!("enter open  a {}  ? help  q quit", label(&remedy)),
+        None => "enter open  ? help  q quit".to_owned(),
+    }
 }

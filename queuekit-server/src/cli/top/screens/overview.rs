@@ -58,6 +58,12 @@ fn draw_attention(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect) 
         (None, None) => "",
     };
     grid.draw(frame, area, selected, empty);
+    if let Some(at) = selected {
+        let told = format!("{} of {}", at + 1, model.concerns().len());
+        let width = u16::try_from(told.len()).unwrap_or(0).min(area.width);
+        let place = Rect { x: area.right() - width, width, height: 1, ..area };
+        frame.render_widget(Line::styled(told, faint()), place);
+    }
 }
 
 fn draw_totals(model: &Model, look: Look, frame: &mut Frame<'_>, area: Rect) {

@@ -1,6 +1,7 @@
 //! The dashboard without a terminal: keys, rounds and screens over a shop whose clock stands still.
 
 mod actions;
+mod attention;
 mod hostile;
 mod rounds;
 mod screens;

@@ -12,7 +12,7 @@ use crate::cli::top::model::{Answered, Ask, Event, Failure, Got, Model, Request}
 
 /// A screen on a small and on a larger terminal.
 #[track_caller]
-fn check(name: &str, model: &mut Model) {
+pub(super) fn check(name: &str, model: &mut Model) {
     for size in [(80, 24), (120, 40)] {
         check_at(&format!("{name}-{}x{}", size.0, size.1), model, size);
     }

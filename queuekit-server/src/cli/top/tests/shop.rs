@@ -8,8 +8,8 @@ use queuekit::{Job, JobId, QueueName, State, Status};
 use serde_json::json;
 
 use super::{noon, seconds_ago};
-use crate::cli::top::figures::Listed;
 use crate::cli::top::model::{Answered, Ask, Event, Got, Model};
+use crate::cli::top::slot::Listed;
 use crate::wire::{ErrorGroupBody, HistoryBody, RecentErrorsBody, WorkerBody};
 
 /// What tests write into texts that come from jobs.
@@ -136,13 +136,26 @@ pub(super) fn groups(texts: &Texts) -> Vec<ErrorGroupBody> {
             first: seconds_ago(first).into(),
             last: seconds_ago(last).into(),
             sample: self::id(3),
-            recent: RecentErrorsBody { hours: vec![0; 24], days: vec![0; 7] },
+            recent: recent(deaths),
             note: None,
         };
     vec![
         group("3f1c9a2b77d0e415", "emails", "shop.mail", texts.error, 7, 900, 60),
         group("90aa41b2c3d4e5f6", "images", "shop.picture", "cannot read <*>.tiff", 0, 90_000, 240),
     ]
+}
+
+/// Errors in each hour and day; those of an older group are over.
+fn recent(deaths: u64) -> RecentErrorsBody {
+    let mut recent = RecentErrorsBody { hours: vec![0; 24], days: vec![0; 7] };
+    match deaths {
+        0 => (recent.days[5], recent.hours[3]) = (21, 2),
+        _ => {
+            recent.hours[21..].copy_from_slice(&[1, 5, 15]);
+            recent.days[6] = 21;
+        }
+    }
+    recent
 }
 
 pub(super) fn workers(texts: &Texts) -> Vec<WorkerBody> {

@@ -1,5 +1,4 @@
-//! What needs attention, in words: the dashboard shows it in a browser, and `queuekit top` in a
-//! terminal.
+//! What needs attention, in words: a sentence for each sort of trouble.
 
 use std::time::Duration;
 
@@ -7,7 +6,7 @@ use queuekit::queues::Queue;
 use queuekit::store::capability::{Cause, Finding, Severity};
 use queuekit::{State, Status, Timestamp};
 
-use super::view::{Count, Ms};
+use crate::ui::view::{Count, Ms};
 use crate::wire::ErrorGroupBody;
 
 /// A ready job that has waited for longer is late.
@@ -73,28 +72,28 @@ pub(crate) enum Remedy {
 }
 
 impl Found {
-    pub(crate) fn new(urgency: Urgency, sentence: String, place: Place) -> Self {
+    fn new(urgency: Urgency, sentence: String, place: Place) -> Self {
         Self { urgency, sentence, detail: String::new(), place, since: None, remedy: None }
     }
 
-    pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
+    fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = detail.into();
         self
     }
 
-    pub(crate) fn since(mut self, since: Timestamp) -> Self {
+    fn since(mut self, since: Timestamp) -> Self {
         self.since = Some(since);
         self
     }
 
-    pub(crate) fn remedy(mut self, remedy: Remedy) -> Self {
+    fn remedy(mut self, remedy: Remedy) -> Self {
         self.remedy = Some(remedy);
         self
     }
 }
 
 /// What is wrong with a queue, if anything, or with the consumer whose deliveries it holds.
-pub(crate) fn of_queue(queue: &Queue, consumer: Option<&str>) -> Vec<Found> {
+pub(super) fn of_queue(queue: &Queue, consumer: Option<&str>) -> Vec<Found> {
     let name = &queue.name;
     let mut found = Vec::new();
     if queue.corrupt > 0 {
@@ -106,9 +105,12 @@ pub(crate) fn of_queue(queue: &Queue, consumer: Option<&str>) -> Vec<Found> {
     found.extend(of_backlog(queue, consumer));
     let expired = Count::from(queue.counts.get(Status::Expired));
     if !expired.is_zero() {
-        let sentence = format!("{} of {name} lost their worker", expired.jobs());
+        let (whose, detail) = match expired.value {
+            1 => ("its", "Its lease has expired: the next reserve takes it back."),
+            _ => ("their", "Their leases have expired: the next reserve takes them back."),
+        };
+        let sentence = format!("{} of {name} lost {whose} worker", expired.jobs());
         let filter = format!("queue:{name} status:expired");
-        let detail = "Their leases have expired: the next reserve takes them back.";
         found.push(Found::new(Urgency::Warning, sentence, Place::Jobs(filter)).detail(detail));
     }
     let pending = queue.depth();
@@ -175,7 +177,7 @@ fn lags(queue: &Queue) -> bool {
 
 /// What the store finds wrong with how it runs now, such as a transaction that stays open. How it
 /// is set up is said by `doctor` alone: that does not change from hour to hour.
-pub(crate) fn of_finding(finding: &Finding) -> Option<Found> {
+pub(super) fn of_finding(finding: &Finding) -> Option<Found> {
     let urgency = match (finding.cause, finding.severity) {
         (Cause::Setup, _) | (_, Severity::Note) => return None,
         (Cause::Operation, Severity::Warning) => Urgency::Warning,
@@ -195,7 +197,7 @@ pub(crate) fn reasons(queue: &Queue) -> Vec<String> {
 }
 
 /// A worker that has not sent a beat for long.
-pub(crate) fn of_worker(name: &str, id: &str, age: Duration, quiet_for: Duration) -> Option<Found> {
+pub(super) fn of_worker(name: &str, id: &str, age: Duration, quiet_for: Duration) -> Option<Found> {
     let name = if name.is_empty() { id } else { name };
     let sentence = format!("Worker {name} was last heard of {} ago", Ms::from(age));
     let detail = "It hangs, has died, or does not reach the store. Others take its jobs over.";
@@ -209,12 +211,12 @@ pub(crate) fn is_silent(age: Duration, quiet_for: Duration) -> bool {
 }
 
 /// Whether a group of errors that began then is new.
-pub(crate) fn is_new(first: Timestamp, store_now: Timestamp) -> bool {
+pub(super) fn is_new(first: Timestamp, store_now: Timestamp) -> bool {
     store_now.since(first) <= NEW
 }
 
 /// A new group of errors.
-pub(crate) fn of_group(group: &ErrorGroupBody) -> Found {
+pub(super) fn of_group(group: &ErrorGroupBody) -> Found {
     let ErrorGroupBody { id, queue, kind, signature, failures, deaths, first, note, .. } = group;
     let (failures, dead) = (Count::exact(*failures), Count::exact(*deaths));
     let urgency = if *deaths > 0 { Urgency::Error } else { Urgency::Warning };
@@ -231,8 +233,17 @@ pub(crate) fn of_group(group: &ErrorGroupBody) -> Found {
     }
 }
 
+/// A consumer that is disabled.
+pub(super) fn of_disabled(consumer: &str) -> Found {
+    let sentence = format!("Consumer {consumer} is disabled");
+    let detail = "Events make no deliveries for it; a replay can deliver them later.";
+    Found::new(Urgency::Info, sentence, Place::Consumer(consumer.to_owned()))
+        .detail(detail)
+        .remedy(Remedy::EnableConsumer(consumer.to_owned()))
+}
+
 /// A schedule whose job was due then.
-pub(crate) fn of_schedule(name: &str, due: Timestamp, as_of: Timestamp) -> Option<Found> {
+pub(super) fn of_schedule(name: &str, due: Timestamp, as_of: Timestamp) -> Option<Found> {
     let sentence = format!("Schedule {name} is late");
     let detail = "No server or worker with a caretaker has enqueued its job.";
     let found = Found::new(Urgency::Error, sentence, Place::Schedule(name.to_owned()))

@@ -1,0 +1,31 @@
+//! What the store finds wrong with how it is set up and how it runs.
+
+use axum::Json as Answer;
+use axum::extract::State;
+
+use super::app::App;
+use crate::web::{Caller, Problem, Scope};
+use crate::wire::FindingsBody;
+
+/// Lists what the store finds wrong, as `queuekit doctor` does.
+///
+/// A store that cannot tell answers no findings.
+#[utoipa::path(
+    get, path = "/v1/findings", tag = "watching", security(("key" = [])),
+    responses((status = 200, description = "The findings.", body = FindingsBody))
+)]
+pub(super) async fn list_findings(
+    State(app): State<App>,
+    caller: Caller,
+) -> Result<Answer<FindingsBody>, Problem> {
+    caller.need(Scope::Admin)?;
+    if caller.is_bound() {
+        let detail = "the key is restricted, and the store says something about all queues";
+        return Err(Problem::forbidden(detail));
+    }
+    let findings = match app.store().capabilities().inspect {
+        Some(inspect) => inspect.findings().await?,
+        None => Vec::new(),
+    };
+    Ok(Answer(FindingsBody { findings: findings.into_iter().map(Into::into).collect() }))
+}
