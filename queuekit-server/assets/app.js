@@ -40,8 +40,17 @@ function ready(part) {
   drawCharts(part);
 }
 
+/** Scrolls the chosen tab into sight. `scrollIntoView` would also move where the Tab key begins. */
+function showTab() {
+  const tabs = document.querySelector(".tabs");
+  const chosen = tabs?.querySelector("[aria-current]");
+  if (!chosen) return;
+  const [around, it] = [tabs.getBoundingClientRect(), chosen.getBoundingClientRect()];
+  tabs.scrollLeft += it.left + it.width / 2 - (around.left + around.width / 2);
+}
+
 ready(document);
-document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+showTab();
 keepTimes();
 watchTheme();
 watchZone(() => {

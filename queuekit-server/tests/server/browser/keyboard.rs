@@ -119,7 +119,6 @@ fn tab_goes_through_pages_with_a_focus_that_is_seen() {
     for name in ["jobs-dead", "job-dead", "queue"] {
         tab.go(&world.url(name));
         tab.press_key(TAB);
-        tab.until("return document.activeElement !== document.body");
         assert!(focus_in(&tab, ".skip"), "{name}: the first stop leads to the content");
         let mut stops = 0;
         while stops < 200 {
