@@ -18,6 +18,9 @@ use crate::web::keys::{Key, KeyEntry, Keys};
 const HOURS: i64 = 12;
 const NONCE: usize = 16;
 const MAC: usize = 32;
+/// How many cookies of our name a request may have: another host of this site, or a page without
+/// TLS, can set more of them, and each is compared with every key.
+const COOKIES: usize = 8;
 /// The time of the end, a nonce, and the code over both and the key.
 const LENGTH: usize = 8 + NONCE + MAC;
 
@@ -75,9 +78,19 @@ impl Sessions {
         self.cookie("", 0)
     }
 
-    /// The session whose cookie was sent, if its key is still there and its time is not over.
+    /// The session whose cookie was sent, if its key is still there and its time is not over. Other
+    /// cookies of its name do not matter, unless they are of another session: the page that has set
+    /// that one would choose as whom the browser acts.
     pub(super) fn find(&self, headers: &HeaderMap, keys: &Keys, now: Timestamp) -> Option<Session> {
-        let bytes = URL_SAFE_NO_PAD.decode(self.sent(headers)?).ok()?;
+        let sent = self.sent(headers)?;
+        let mut sessions = sent.into_iter().filter_map(|value| self.open(value, keys, now));
+        let session = sessions.next()?;
+        sessions.all(|other| other.id == session.id).then_some(session)
+    }
+
+    /// The session that this cookie stands for.
+    fn open(&self, value: &str, keys: &Keys, now: Timestamp) -> Option<Session> {
+        let bytes = URL_SAFE_NO_PAD.decode(value).ok()?;
         let (head, code) =
             bytes.split_at_checked(LENGTH - MAC).filter(|_| bytes.len() == LENGTH)?;
         let end = i64::from_be_bytes(head.get(..8)?.try_into().ok()?);
@@ -107,13 +120,13 @@ impl Sessions {
         mac(&self.secret, "session", [head, entry.sha256.bytes(), entry.id.as_bytes()])
     }
 
-    /// The value of our cookie. Of two with its name, neither counts: another page of this site may
-    /// have set one.
-    fn sent<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+    /// The values of cookies with our name; none if there are too many.
+    fn sent<'a>(&self, headers: &'a HeaderMap) -> Option<Vec<&'a str>> {
         let all = headers.get_all(COOKIE).into_iter().filter_map(|value| value.to_str().ok());
         let pairs = all.flat_map(|all| all.split(';')).filter_map(|one| one.trim().split_once('='));
-        let mut ours = pairs.filter(|(name, _)| *name == self.name).map(|(_, value)| value);
-        ours.next().filter(|_| ours.next().is_none())
+        let ours = pairs.filter(|(name, _)| *name == self.name).map(|(_, value)| value);
+        let ours: Vec<_> = ours.take(COOKIES + 1).collect();
+        (ours.len() <= COOKIES).then_some(ours)
     }
 
     fn cookie(&self, value: &str, seconds: i64) -> String {
@@ -208,7 +221,30 @@ mod tests {
         let foreign = other.begin(&keys.all()[0], now).unwrap();
         let (_, value) = pair(&foreign).split_once('=').unwrap();
         assert!(own.find(&sent(&format!("{name}={value}")), &keys, now).is_none());
-        let twice = format!("{name}={0}; {name}={0}", URL_SAFE_NO_PAD.encode(&bytes));
-        assert!(own.find(&sent(&twice), &keys, now).is_none(), "one of the two is not ours");
+    }
+
+    /// Guard: each cookie of our name is tried, and two sessions are none.
+    #[test]
+    fn s6_cookies_that_others_set_lock_nobody_out_and_choose_no_session() {
+        let sessions = Sessions::new(&DashboardOptions::default()).unwrap();
+        let now: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap();
+        let keys = Keys::new(vec![key("a"), key("b")], None);
+        let begin = |at: usize| {
+            let cookie = sessions.begin(&keys.all()[at], now).unwrap();
+            pair(&cookie).to_owned()
+        };
+        let (own, theirs) = (begin(0), begin(1));
+        let junk = format!("{}={}", sessions.name, URL_SAFE_NO_PAD.encode([0; LENGTH]));
+        let found = |cookies: &[&str]| {
+            let found = sessions.find(&sent(&cookies.join("; ")), &keys, now);
+            found.map(|found| found.key.entry.id.clone())
+        };
+        assert_eq!(found(&[&junk, &own, &junk]).as_deref(), Some("a"));
+        assert_eq!(found(&[&own, &own]).as_deref(), Some("a"), "it is the same session");
+        assert_eq!(found(&[&own, &theirs]), None);
+        assert_eq!(found(&[&theirs, &junk, &own]), None);
+        let most = |others: usize| [vec![&*junk; others], vec![&*own]].concat();
+        assert_eq!(found(&most(COOKIES - 1)).as_deref(), Some("a"));
+        assert_eq!(found(&most(COOKIES)), None, "no more are compared");
     }
 }

@@ -76,12 +76,23 @@ fn s2_a_cookie_that_was_changed_or_made_elsewhere_opens_nothing() {
         }
     }
     assert!(!opens(format!("{name}=")) && !opens(format!("{name}={}", &value[..70])));
-    assert!(!opens(format!("{name}={value}; {name}={value}")), "of two, neither counts");
     // The same key on a server with another secret.
     let elsewhere = Browser::of(&other, "admin");
     let (their_name, their_value) = elsewhere.cookie().unwrap().split_once('=').unwrap();
     assert_ne!(name, their_name, "servers of one host do not replace each other's cookies");
     assert!(!opens(format!("{name}={their_value}")));
+}
+
+/// Guard: a page of another host of this site, or one without TLS, can set cookies of this name.
+#[test]
+fn s6_a_cookie_that_another_page_has_set_locks_nobody_out_and_chooses_no_session() {
+    let server = guarded();
+    let (own, other) = (Browser::of(&server, "reader"), Browser::of(&server, "admin"));
+    let (own, other) = (own.cookie().unwrap(), other.cookie().unwrap());
+    let (name, _) = own.split_once('=').unwrap();
+    let status = |cookies: String| Browser::with(&server, &cookies).get("/ui").status;
+    assert_eq!(status(format!("{name}=x; {own}; {name}=")), 200);
+    assert_eq!(status(format!("{other}; {own}")), 303, "neither is chosen");
 }
 
 #[test]
