@@ -18,7 +18,6 @@ use super::store_call::in_store;
 use super::trace_context;
 use crate::web::json::{self, Raw};
 use crate::web::long_strings::without_long_strings;
-use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::store_calls::{self, CallSort};
 use crate::web::{Caller, EnqueueScope, Problem, parsed_bytes};
 use crate::wire::{EmittedManyBody, NewEventBody, NewEventsBody, bounded, one_of_schema};
@@ -55,14 +54,11 @@ pub(super) async fn emit(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Raw(body, mut budget, _): Raw<EnqueueScope>,
+    body: Raw<EnqueueScope>,
 ) -> Result<Response, Problem> {
     caller.need_events()?;
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let read = || drafts(kind, &headers, &body);
-    let (drafts, is_one) = off_the_runtime(body.len(), read).await?;
-    // Its events have copies of what they need.
-    drop(body);
+    let ((drafts, is_one), mut budget) = body.parse(|body| drafts(kind, &headers, body)).await?;
     caller.spend_batch(drafts.len())?;
     let mut events = Vec::with_capacity(drafts.len());
     for (item, draft) in drafts.into_iter().enumerate() {
@@ -74,7 +70,7 @@ pub(super) async fn emit(
         events.push(event);
     }
     let parsed = |event: &NewEvent| parsed_bytes::of_item(event.data(), event.metadata());
-    budget.grow_to(events.iter().map(parsed).sum())?;
+    budget.set_parsed(events.iter().map(parsed).sum())?;
     let sending = trace_context::send_events(&app, &headers, &mut events);
     // Deliveries are not charged: a key that emits does not choose the subscribers.
     let sizes = events.iter().map(|event| event.data().len() + event.metadata().bytes());

@@ -128,14 +128,40 @@ pub(crate) struct Json<To, T>(pub(crate) T, pub(crate) RequestBudget, pub(crate)
 #[derive(Debug)]
 pub(crate) struct OptionalJson<To, T>(pub(crate) T, pub(crate) PhantomData<To>);
 
-/// The bytes of a body from a caller who may send it, with the content type of JSON, and not nested
-/// too deep.
+/// The bytes of a body from a caller who may send it, with the content type of JSON.
 #[derive(Debug)]
-pub(crate) struct Raw<To>(pub(crate) Bytes, pub(crate) RequestBudget, pub(crate) PhantomData<To>);
+pub(crate) struct Raw<To>(Bytes, RequestBudget, PhantomData<To>);
+
+impl<To: RequiredScope> Raw<To> {
+    /// Parses it, within the memory that it may take by then, and lets go of the bytes. The memory
+    /// is to be shrunk to what is held afterwards.
+    ///
+    /// # Errors
+    /// Those of `parse`; 400 if it is nested too deep; 429 or 503 if there is no memory for it now.
+    pub(crate) async fn parse<T>(
+        self,
+        parse: impl FnOnce(&[u8]) -> Result<T, Problem>,
+    ) -> Result<(T, RequestBudget), Problem> {
+        let Self(bytes, mut budget, _) = self;
+        off_the_runtime(bytes.len(), || {
+            // Guard: who repeats at once what was refused for its memory has nothing parsed. What
+            // settles leases is small, and must not be refused for what it might have been.
+            if !To::SETTLES {
+                budget.grow_to_parse(&bytes)?;
+            }
+            if json_depth(&bytes) > JSON_DEPTH {
+                let detail = format!("the JSON is nested more than {JSON_DEPTH} levels deep");
+                return Err(Problem::bad_request(detail));
+            }
+            Ok((parse(&bytes)?, budget))
+        })
+        .await
+    }
+}
 
 impl<To, S> FromRequest<S> for Raw<To>
 where
-    To: RequiredScope,
+    To: RequiredScope + Send,
     S: Send + Sync + AsRef<Arc<BodyReader>>,
 {
     type Rejection = Problem;
@@ -154,32 +180,30 @@ where
             () = caller.ended() => return Err(Problem::key_ended()),
             read = reading => read?,
         };
-        if off_the_runtime(bytes.len(), || json_depth(&bytes)).await > JSON_DEPTH {
-            let detail = format!("the JSON is nested more than {JSON_DEPTH} levels deep");
-            return Err(Problem::bad_request(detail));
-        }
         Ok(Self(bytes, budget, PhantomData))
     }
 }
 
 impl<To, T, S> FromRequest<S> for Json<To, T>
 where
-    To: RequiredScope,
+    To: RequiredScope + Send,
     T: DeserializeOwned,
     S: Send + Sync + AsRef<Arc<BodyReader>>,
 {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let Raw(bytes, budget, _) = Raw::<To>::from_request(request, state).await?;
-        let body = off_the_runtime(bytes.len(), || read(&bytes)).await?;
+        let raw = Raw::<To>::from_request(request, state).await?;
+        let bytes = raw.0.len();
+        let (body, mut budget) = raw.parse(read).await?;
+        budget.shrink_to(bytes);
         Ok(Self(body, budget, PhantomData))
     }
 }
 
 impl<To, T, S> FromRequest<S> for OptionalJson<To, T>
 where
-    To: RequiredScope,
+    To: RequiredScope + Send,
     T: DeserializeOwned + Default,
     S: Send + Sync + AsRef<Arc<BodyReader>>,
 {
@@ -191,8 +215,10 @@ where
             Caller::from_request_parts(&mut parts, state).await?.need(To::SCOPE)?;
             return Ok(Self(T::default(), PhantomData));
         }
-        let Raw(bytes, ..) = Raw::<To>::from_request(request, state).await?;
-        let body = if bytes.is_empty() { None } else { read::<Option<T>>(&bytes)? };
+        let raw = Raw::<To>::from_request(request, state).await?;
+        let parse =
+            |bytes: &[u8]| if bytes.is_empty() { Ok(None) } else { read::<Option<T>>(bytes) };
+        let (body, _) = raw.parse(parse).await?;
         Ok(Self(body.unwrap_or_default(), PhantomData))
     }
 }

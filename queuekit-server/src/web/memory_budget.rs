@@ -1,7 +1,7 @@
 //! A budget of memory for requests and answers, counted before it is allocated.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
@@ -43,6 +43,8 @@ pub(crate) struct MemoryBudget {
     leases: AnswerShare,
     /// The same for all other answers.
     pages: AnswerShare,
+    /// What one key may have, in bytes.
+    of_key: AtomicUsize,
 }
 
 impl MemoryBudget {
@@ -51,7 +53,7 @@ impl MemoryBudget {
         let pieces = FairShare::empty("bytes of requests and answers");
         let (leases, pages) = (AnswerShare::empty(), AnswerShare::empty());
         let kept = FairShare::empty("bytes of acks and extends");
-        Self { pieces, kept, leases, pages }
+        Self { pieces, kept, leases, pages, of_key: AtomicUsize::new(0) }
     }
 
     /// A body of the largest size always fits if nothing else is in use.
@@ -61,6 +63,7 @@ impl MemoryBudget {
         let kept = (all / KEPT).min(all.saturating_sub(body));
         let of_key = (all / KEY_PART).max(body);
         let answers = (all - kept) / ANSWERS;
+        self.of_key.store(of_key, Ordering::Relaxed);
         self.pieces.resize(ShareSize { all: pieces(all - kept), of_key: pieces(of_key) });
         let leases = answers / LEASES;
         let pages = answers - leases;
@@ -148,6 +151,11 @@ impl RequestBudget {
         }
         self.held += missing;
         Ok(())
+    }
+
+    /// The most that its key may have, in bytes.
+    pub(super) fn most_of_key(&self) -> usize {
+        self.memory.of_key.load(Ordering::Relaxed)
     }
 
     /// Grows to this size for an answer, or to the most that one answer may use, and waits for

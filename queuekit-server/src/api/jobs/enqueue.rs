@@ -19,7 +19,6 @@ use crate::api::store_call::in_store;
 use crate::api::trace_context;
 use crate::web::json::Raw;
 use crate::web::memory_budget::RequestBudget;
-use crate::web::off_the_runtime::off_the_runtime;
 use crate::web::store_calls::{self, CallSort};
 use crate::web::{Caller, EnqueueScope, Problem, Scope, parsed_bytes, response_budget};
 use crate::wire::{EnqueueBody, EnqueueOutcomesBody, NewJobBody, one_of_schema, stored_job};
@@ -73,16 +72,15 @@ pub(crate) async fn enqueue(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
-    Raw(body, mut budget, _): Raw<EnqueueScope>,
+    body: Raw<EnqueueScope>,
 ) -> Result<Response, Problem> {
     let key = idempotency_key(&headers)?;
-    let read = off_the_runtime(body.len(), || EnqueueBody::read(&body)).await?;
-    // Its jobs have copies of what they need.
-    drop(body);
-    match read {
+    let (body, mut budget) = body.parse(EnqueueBody::read).await?;
+    match body {
         EnqueueBody::One(mut job) => {
             job.adopt_key(key)?;
             let mut job = prepared(&caller, *job)?;
+            budget.set_parsed(parsed(&job))?;
             let sending = trace_context::send_jobs(&app, &headers, slice::from_mut(&mut job));
             sending.run(one(&app, &caller, job, budget)).await
         }
@@ -97,8 +95,7 @@ pub(crate) async fn enqueue(
                 |(item, job)| prepared(&caller, job).map_err(|problem| problem.at_item(item));
             let jobs: Result<Vec<_>, _> = jobs.into_iter().enumerate().map(prepare).collect();
             let mut jobs = jobs?;
-            let parsed = |job: &NewJob| parsed_bytes::of_item(job.payload(), job.metadata());
-            budget.grow_to(jobs.iter().map(parsed).sum())?;
+            budget.set_parsed(jobs.iter().map(parsed).sum())?;
             let sending = trace_context::send_jobs(&app, &headers, &mut jobs);
             sending.run(many(&app, &caller, jobs, budget)).await
         }
@@ -146,6 +143,11 @@ pub(super) async fn stored(
 
 fn size(job: &NewJob) -> usize {
     job.payload().len() + job.metadata().bytes()
+}
+
+/// The memory that it takes.
+fn parsed(job: &NewJob) -> usize {
+    parsed_bytes::of_item(job.payload(), job.metadata())
 }
 
 /// The job that a duplicate refers to, if there is memory for it. It may be removed already, or

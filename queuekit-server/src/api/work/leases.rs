@@ -127,8 +127,8 @@ pub(crate) async fn report(
     caller: Caller,
     Json(body, mut budget, _): Json<WorkScope, ReportsBody>,
 ) -> Result<Answer<OutcomesBody>, Problem> {
-    budget
-        .grow_to(body.reports.iter().map(|report| parsed_bytes::of_report(&report.lines)).sum())?;
+    let parsed = |report: &ReportBody| parsed_bytes::of_report(&report.lines);
+    budget.set_parsed(body.reports.iter().map(parsed).sum())?;
     let build = |(item, report): (usize, ReportBody)| {
         let lease = lease(&caller, item, &report.token)?;
         let progress = report.progress.map(ProgressBody::checked).transpose();

@@ -12,7 +12,7 @@ use crate::common::{Reply, Server, by, guarded, guarded_with, secret};
 const MIB: usize = 1 << 20;
 
 /// A request of which only this much of the body is sent.
-fn begun(
+pub(super) fn begun(
     server: &Server,
     key: &str,
     (method, path): (&str, &str),
@@ -200,7 +200,7 @@ fn s6_a_job_is_not_read_for_a_key_for_few_queues_that_has_no_memory_left() {
 
 /// The head of whichever answer comes first. The server answers each in the end: a body that does
 /// not arrive is refused with 408.
-fn first_answer(streams: &mut [TcpStream]) -> String {
+pub(super) fn first_answer(streams: &mut [TcpStream]) -> String {
     let wait = Some(Duration::from_millis(10));
     streams.iter().for_each(|stream| stream.set_read_timeout(wait).unwrap());
     let mut head = [0; 1024];
