@@ -33,8 +33,10 @@ mod tests {
     use axum::Router;
     use axum::body::Body;
     use axum::http::Request;
+    use http_body_util::BodyExt as _;
     use queuekit::Client;
     use queuekit::memory::MemoryStore;
+    use serde_json::{Value, json};
     use tokio::sync::Semaphore;
     use tokio::task::JoinHandle;
     use tokio::time::{sleep, timeout};
@@ -221,5 +223,59 @@ mod tests {
         let _all = limits.store_calls.place(CallSort::Enqueue, &key, usize::MAX).await.unwrap();
         assert_eq!(post("/v1/jobs", job(15)).await, Some(()), "it is merged with others");
         assert_eq!(post("/v1/jobs", job(16)).await, None);
+    }
+
+    /// Guard: a call counts its queues, of which each is a script of its own on Redis.
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_call_about_many_queues_takes_more_places_than_one_about_a_queue() {
+        type BodyOf<'a> = &'a dyn Fn(&[Value]) -> Value;
+        let (server, limits, [own]) = server(["a"]);
+        let post = async |path: &str, body: Value| {
+            let request = Request::builder().method("POST").uri(path);
+            let request = request.header("authorization", format!("Bearer {own}"));
+            let request = request.header("host", "localhost");
+            let request = request.header("content-type", "application/json");
+            let request = request.body(Body::from(body.to_string())).unwrap();
+            let answer = timeout(ALL_IS_DONE, server.clone().oneshot(request)).await.ok()?.unwrap();
+            assert!(answer.status().is_success(), "{path}: {}", answer.status());
+            let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+            serde_json::from_slice::<Value>(&bytes).ok()
+        };
+        let jobs = |queues: u32| -> Vec<Value> {
+            (0..4).map(|n| json!({"kind": "k", "queue": format!("q{}", n % queues)})).collect()
+        };
+        let mut of_queues = Vec::new();
+        for queues in [1, 4] {
+            post("/v1/jobs", json!({"jobs": jobs(queues)})).await.unwrap();
+            let names: Vec<_> = (0..queues).map(|n| format!("q{n}")).collect();
+            let wanted = json!({"queues": names, "worker": "w", "limit": 4});
+            let reserved = post("/v1/reserve", wanted).await.unwrap();
+            let leases = reserved["leases"].as_array().unwrap().iter();
+            of_queues.push(leases.map(|lease| lease["token"].clone()).collect::<Vec<_>>());
+            assert_eq!(of_queues.last().unwrap().len(), 4);
+        }
+        let each = |field: &str, tokens: &[Value]| -> Vec<Value> {
+            tokens.iter().map(|token| json!({field: token})).collect()
+        };
+        let calls: [(CallSort, &str, BodyOf<'_>); 4] = [
+            (CallSort::Extend, "/v1/extend", &|all| json!({"tokens": all, "lease_ms": 1000})),
+            (CallSort::Extend, "/v1/report", &|all| json!({"reports": each("token", all)})),
+            (CallSort::Settle, "/v1/ack", &|all| json!({"acks": each("token", all)})),
+            (CallSort::Settle, "/v1/nack", &|all| json!({"nacks": each("token", all)})),
+        ];
+        let [one, four] = &of_queues[..] else { panic!("two") };
+        for (sort, path, body) in calls {
+            let key = caller_of("a", 1);
+            let room = if sort as usize == CallSort::Extend as usize { 63 } else { 50 };
+            let most = limits.store_calls.place(sort, &key, 2 * BATCH - room).await.unwrap();
+            assert!(post(path, body(one)).await.is_some(), "{path} has room");
+            assert!(post(path, body(four)).await.is_none(), "{path} of four queues waits");
+            drop(most);
+            assert!(post(path, body(four)).await.is_some(), "{path} has room");
+        }
+        let key = caller_of("a", 1);
+        let _most = limits.store_calls.place(CallSort::Enqueue, &key, 2 * BATCH - 50).await;
+        assert!(post("/v1/jobs", json!({"jobs": jobs(1)})).await.is_some());
+        assert!(post("/v1/jobs", json!({"jobs": jobs(4)})).await.is_none());
     }
 }

@@ -224,6 +224,7 @@ async fn many(
 ) -> Result<Response, Problem> {
     let new_queues = QuotaCharge::admit(app, caller, jobs.iter().map(NewJob::queue)).await?;
     let items = store_calls::items(jobs.iter().map(size));
+    let items = store_calls::of_queues(items, jobs.iter().map(NewJob::queue));
     let (client, call) = (app.client().clone(), (CallSort::Enqueue, items));
     let storing = async move { Ok(client.enqueue_all(jobs).await?) };
     let storing = with_quota(new_queues, storing);

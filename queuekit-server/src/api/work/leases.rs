@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::{OutcomeBody, OutcomesBody, lease, ttl};
 use crate::api::app::App;
 use crate::api::store_call::in_store;
-use crate::web::store_calls::CallSort;
+use crate::web::store_calls::{self, CallSort};
 use crate::web::{Caller, Json, Problem, SettleScope, WorkScope, parsed_bytes};
 use crate::wire::{bounded, millis};
 
@@ -98,7 +98,8 @@ pub(crate) async fn extend(
     let tokens = body.tokens.iter().enumerate().map(|(item, text)| lease(&caller, item, text));
     let tokens: Result<Vec<_>, Problem> = tokens.collect();
     let (tokens, here) = (tokens?, app.clone());
-    let call = (CallSort::Extend, tokens.len());
+    let queues = tokens.iter().map(|lease| &lease.queue);
+    let call = (CallSort::Extend, store_calls::of_queues(tokens.len(), queues));
     let extending = async move { Ok(here.leases()?.extend(&tokens, ttl).await?) };
     let outcomes = in_store(&app, &caller, call, budget, extending).await?;
     let outcome = |outcome| match outcome {
@@ -138,7 +139,8 @@ pub(crate) async fn report(
     let reports: Result<Vec<_>, Problem> =
         body.reports.into_iter().enumerate().map(build).collect();
     let (reports, here) = (reports?, app.clone());
-    let call = (CallSort::Extend, reports.len());
+    let queues = reports.iter().map(|report| &report.lease.queue);
+    let call = (CallSort::Extend, store_calls::of_queues(reports.len(), queues));
     let reporting = async move { Ok(here.leases()?.report(&reports).await?) };
     let outcomes = in_store(&app, &caller, call, budget, reporting).await?;
     let outcome = |outcome| match outcome {

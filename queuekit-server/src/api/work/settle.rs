@@ -106,7 +106,8 @@ pub(crate) async fn ack(
     let acks: Result<Vec<_>, Problem> = body.acks.into_iter().enumerate().map(build).collect();
     let (acks, client) = (acks?, app.client().clone());
     let sizes = acks.iter().map(|ack| ack.result.as_ref().map_or(0, Bytes::len));
-    let call = (CallSort::Settle, store_calls::items(sizes));
+    let queues = acks.iter().map(|ack| &ack.lease.queue);
+    let call = (CallSort::Settle, store_calls::of_queues(store_calls::items(sizes), queues));
     let settling = async move { Ok(client.ack(acks).await?) };
     let outcomes = in_store(&app, &caller, call, budget, settling).await?;
     let outcome = |outcome| match outcome {
@@ -152,7 +153,8 @@ pub(crate) async fn nack(
     let nacks: Result<Vec<_>, Problem> = body.nacks.into_iter().enumerate().map(build).collect();
     let (nacks, client) = (nacks?, app.client().clone());
     let sizes = nacks.iter().map(|nack| nack.error.as_str().len());
-    let call = (CallSort::Settle, store_calls::items(sizes));
+    let queues = nacks.iter().map(|nack| &nack.lease.queue);
+    let call = (CallSort::Settle, store_calls::of_queues(store_calls::items(sizes), queues));
     if nacks.iter().any(is_undecodable) {
         // Each of these jobs is read, one after the other.
         budget.wait_for(app.bytes_of_job()).await?;
