@@ -246,16 +246,26 @@ pub(super) fn admit(caller: &Caller, name: &QueueName) -> Result<(), Problem> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
-    use std::sync::atomic::Ordering;
-
+    use axum::body::Body;
+    use axum::http::Request;
     use queuekit::memory::{MemoryStore, Operation, When};
     use queuekit::store::Backend;
     use queuekit::{Client, JobDraft};
+    use queuekit_conformance::{Layer, Wrapped};
+    use tokio::sync::Semaphore;
+    use tokio_util::sync::CancellationToken;
+    use tower::ServiceExt as _;
 
     use super::*;
+    use crate::api::routes;
     use crate::api::test_app::{app_counting, app_of};
+    use crate::config::{HttpFlags, Sources};
     use crate::web::auth::tests::caller_for;
+    use crate::web::keys::{Keys, NewKey};
+    use crate::web::limits::LiveLimits;
 
     #[tokio::test]
     async fn s6_a_key_for_few_of_many_queues_has_the_store_asked_few_times() {
@@ -299,5 +309,61 @@ mod tests {
         };
         assert_eq!(get("own").await.unwrap().name.as_str(), "own");
         assert_eq!(get("other").await.err().map(|problem| problem.kind()), Some("not_found"));
+    }
+
+    /// Look-ups of queues that are answered when the gate has a permit.
+    #[derive(Debug)]
+    struct Gated {
+        inner: Arc<dyn Backend>,
+        began: Arc<AtomicUsize>,
+        gate: Arc<Semaphore>,
+    }
+
+    #[async_trait::async_trait]
+    impl Layer for Gated {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn find_queues(&self, names: &[QueueName]) -> queuekit::Result<Vec<Queue>> {
+            self.began.fetch_add(1, Ordering::SeqCst);
+            self.gate.acquire().await.expect("open").forget();
+            self.inner.find_queues(names).await
+        }
+    }
+
+    /// Guard: a look-up takes a turn of its key. The clock moves only when every task waits.
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_look_up_of_an_operator_is_served_beside_those_of_another_key() {
+        let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let admin = inner.capabilities().admin.expect("memory has administration");
+        admin.configure(&"q".parse().unwrap(), &QueuePatch::default()).await.unwrap();
+        let (began, gate) = (Arc::<AtomicUsize>::default(), Arc::new(Semaphore::new(0)));
+        let gated = Gated { inner, began: Arc::clone(&began), gate: Arc::clone(&gate) };
+        let keys = ["looks_up_much", "looks_up_once"];
+        let keys = keys.map(|id| NewKey::draw(id, vec![Scope::Read]).unwrap());
+        let [busy, operator] = keys.each_ref().map(|key| key.secret.to_string());
+        let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
+        options.keys = Keys::new(keys.into_iter().map(|key| key.entry).collect(), None);
+        let (limits, client) = (LiveLimits::new(&options.limits), Client::new(Wrapped(gated)));
+        let server = routes(client, &options, limits, CancellationToken::new()).routes;
+        let look_up = |secret: &str| {
+            let request = Request::builder().uri("/v1/queues/q").header("host", "localhost");
+            let request = request.header("authorization", format!("Bearer {secret}"));
+            let answer = server.clone().oneshot(request.body(Body::empty()).unwrap());
+            tokio::spawn(async move { answer.await.unwrap().status() })
+        };
+        let all_wait = || tokio::time::sleep(Duration::from_millis(1));
+        let many: Vec<_> = (0..20).map(|_| look_up(&busy)).collect();
+        all_wait().await;
+        assert_eq!(began.load(Ordering::SeqCst), 1, "the others wait for their turn");
+        let one = look_up(&operator);
+        all_wait().await;
+        assert_eq!(began.load(Ordering::SeqCst), 2, "the operator's does not");
+        gate.add_permits(21);
+        assert_eq!(one.await.unwrap(), 200);
+        for answer in many {
+            assert_eq!(answer.await.unwrap(), 200);
+        }
     }
 }
