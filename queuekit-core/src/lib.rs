@@ -67,8 +67,9 @@ pub use error_group::{
 };
 pub use event::{EventDraft, EventId, Subscription, SubscriptionDraft};
 pub use job::{
-    ErrorText, Failure, Job, JobDraft, JobId, LogLine, Metadata, NewJob, Payload, Priority,
-    Progress, Release, ReleaseCause, Start, State, Status, StatusSet, Undecodable,
+    ErrorText, Failure, Job, JobDraft, JobId, LogLine, Metadata, NewJob, PAYLOAD_VERSION, Payload,
+    Priority, Progress, Release, ReleaseCause, Start, State, Status, StatusSet, Undecodable,
+    UpgradeError,
 };
 #[doc(hidden)]
 pub use json::{as_json, json_depth};
@@ -78,6 +79,9 @@ pub use names::{
 pub use queue::{Queue, QueuePatch, QueueSettings};
 pub use retry::RetryPolicy;
 pub use schedule::{CatchUp, Overlap, Schedule, ScheduleDraft, Scheduler};
+/// For the code of `#[derive(Payload)]`.
+#[doc(hidden)]
+pub use serde_json;
 #[doc(hidden)]
 pub use span::span;
 pub use store_limits::Limits;

@@ -7,7 +7,8 @@ mod duration;
 mod options;
 
 use proc_macro::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned as _;
 use syn::{DeriveInput, parse_macro_input};
 
 use options::Options;
@@ -20,7 +21,7 @@ pub fn derive_payload(input: TokenStream) -> TokenStream {
 }
 
 fn implementation(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
-    let Options { kind, krate, setters } = Options::of(input)?;
+    let Options { kind, version, upgrade, krate, setters } = Options::of(input)?;
     let name = &input.ident;
     let (generics, arguments, bounds) = input.generics.split_for_impl();
     let defaults = (!setters.is_empty()).then(|| {
@@ -30,10 +31,26 @@ fn implementation(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> 
             }
         }
     });
+    let version = version.map(|version| quote!(const VERSION: u32 = #version;));
+    let upgrade = upgrade.map(|function| {
+        quote_spanned! { function.span() =>
+            fn upgrade(
+                version: u32,
+                value: #krate::serde_json::Value,
+            ) -> ::core::result::Result<#krate::serde_json::Value, #krate::UpgradeError> {
+                ::core::result::Result::map_err(
+                    #function(version, value),
+                    ::core::convert::Into::into,
+                )
+            }
+        }
+    });
     Ok(quote! {
         #[automatically_derived]
         impl #generics #krate::Payload for #name #arguments #bounds {
             const KIND: &'static str = #kind;
+            #version
+            #upgrade
             #defaults
         }
     })
@@ -65,6 +82,18 @@ mod tests {
         assert!(error.contains("30s"), "{error}");
         let error = refused(&parse_quote! { #[payload(kind = "a", priority = 256)] struct A; });
         assert!(error.contains("too large"), "{error}");
+        for first in [0_u32, 1] {
+            let first = syn::LitInt::new(&first.to_string(), proc_macro2::Span::call_site());
+            let error =
+                refused(&parse_quote! { #[payload(kind = "a", version = #first)] struct A; });
+            assert!(error.contains("the first to state is 2"), "{error}");
+        }
+        let error = refused(&parse_quote! { #[payload(kind = "a", upgrade = newer)] struct A; });
+        assert!(error.contains("say which that is"), "{error}");
+        let error = refused(&parse_quote! {
+            #[payload(kind = "a", version = 2, upgrade = "newer")] struct A;
+        });
+        assert!(error.contains("without quotes"), "{error}");
     }
 
     #[test]
@@ -72,12 +101,26 @@ mod tests {
         let made = implementation(&parse_quote! {
             #[payload(kind = "a", queue = "q", priority = 7, max_attempts = 2)]
             #[payload(timeout = "2m", deadline = "1h", crate = "queuekit_core")]
+            #[payload(version = 2, upgrade = older::upgrade)]
             struct A<T: Send>(T);
         });
         let wanted = quote! {
             #[automatically_derived]
             impl<T: Send> queuekit_core::Payload for A<T> {
                 const KIND: &'static str = "a";
+                const VERSION: u32 = 2;
+                fn upgrade(
+                    version: u32,
+                    value: queuekit_core::serde_json::Value,
+                ) -> ::core::result::Result<
+                    queuekit_core::serde_json::Value,
+                    queuekit_core::UpgradeError
+                > {
+                    ::core::result::Result::map_err(
+                        older::upgrade(version, value),
+                        ::core::convert::Into::into,
+                    )
+                }
                 fn defaults(draft: queuekit_core::JobDraft) -> queuekit_core::JobDraft {
                     draft
                         .queue("q")

@@ -128,11 +128,14 @@ pub use connect::{connect, connect_unchecked, redacted};
 /// What clients and workers record: each metric, its labels and its unit.
 #[doc(inline)]
 pub use queuekit_core::metrics;
+/// For the code of `#[derive(Payload)]`.
+#[doc(hidden)]
+pub use queuekit_core::serde_json;
 #[doc(inline)]
 pub use queuekit_core::{
     Bytes, Client, Declared, EnqueueOutcome, Enqueued, Error, ErrorKind, Job, JobDraft, JobId,
     Metadata, NewJob, Payload, Priority, QueueName, Result, RetryPolicy, State, Status, Timestamp,
-    TraceContext,
+    TraceContext, UpgradeError,
 };
 #[cfg(feature = "derive")]
 #[doc = include_str!("derive_payload.md")]

@@ -63,7 +63,7 @@ impl EventDraft {
     /// An event with this payload. Its type is the kind of the payload.
     pub fn of<P: Payload>(payload: &P) -> Self {
         match payload.encode() {
-            Ok(bytes) => Self::new(P::KIND, bytes),
+            Ok(bytes) => Self::new(P::KIND, bytes).metadata(Metadata::of_payload::<P>()),
             Err(error) => Self { event: Err(error) },
         }
     }
@@ -94,7 +94,7 @@ impl EventDraft {
     pub fn metadata(self, metadata: impl Into<Metadata>) -> Self {
         let metadata = metadata.into();
         self.check(|event| {
-            event.metadata = metadata;
+            event.metadata.replace(metadata);
             Ok(())
         })
     }

@@ -149,7 +149,7 @@ impl JobDraft {
     /// Names and values that travel with the job (default none), such as `[("tenant", "acme")]`.
     pub fn metadata(self, metadata: impl Into<Metadata>) -> Self {
         let metadata = metadata.into();
-        self.set(|job| job.metadata = metadata)
+        self.set(|job| job.metadata.replace(metadata))
     }
 
     /// Sets an id that was made earlier, for a call that may be repeated. It must belong to the

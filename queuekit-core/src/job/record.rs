@@ -130,7 +130,9 @@ impl Job {
             let limit = format!("{} to decode the payload as this type", P::KIND);
             return Err(Error::invalid("kind", limit, &self.kind).on(self.id));
         }
-        P::decode(&self.payload).map_err(|error| error.on(self.id))
+        let version = self.metadata.payload_version();
+        let payload = version.and_then(|version| P::decode_version(version, &self.payload));
+        payload.map_err(|error| error.on(self.id))
     }
 
     /// The bytes that count towards those of an answer (contract R8.9).

@@ -12,7 +12,7 @@ use queuekit_core::{Bytes, Payload};
 use tokio::sync::oneshot;
 
 use super::batch::{BatchHandler, BatchOptions, BatchOutput};
-use super::erased::Erased;
+use super::erased::{Erased, decode};
 use super::execute::{Holder, execute};
 use crate::run::ctx::Ctx;
 use crate::run::job_error::{JobError, JobResult};
@@ -54,7 +54,7 @@ impl<P: Payload, H: BatchHandler<P>> Batched<P, H> {
     }
 
     async fn run(&self, ctx: Ctx) -> JobResult<Option<Bytes>> {
-        let job = P::decode(ctx.payload()).map_err(JobError::undecodable)?;
+        let job = decode::<P>(&ctx)?;
         // The worker of its last attempt may have died of it, and of all that ran beside it.
         if ctx.attempt() > 1 {
             return self.0.run_alone(job, ctx).await;
@@ -64,7 +64,7 @@ impl<P: Payload, H: BatchHandler<P>> Batched<P, H> {
         match answered.await {
             Ok(Answer::Ended(outcome)) => outcome,
             Ok(Answer::Alone) => {
-                let job = P::decode(ctx.payload()).map_err(JobError::undecodable)?;
+                let job = decode::<P>(&ctx)?;
                 self.0.run_alone(job, ctx).await
             }
             Err(_) => Err(JobError::retry("its call was given up: a job in it had timed out")),

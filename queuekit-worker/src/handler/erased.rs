@@ -33,7 +33,7 @@ impl<P: Payload, H: Handler<P>> Typed<P, H> {
     }
 
     async fn run(&self, ctx: Ctx) -> JobResult<Option<Bytes>> {
-        let job = P::decode(ctx.payload()).map_err(JobError::undecodable)?;
+        let job = decode(&ctx)?;
         let output = self.handler.call(job, ctx).await?;
         encode(&output)
     }
@@ -47,6 +47,13 @@ impl<P: Payload, H: Handler<P>> Erased for Typed<P, H> {
     fn call<'a>(&'a self, ctx: Ctx) -> BoxFuture<'a, JobResult<Option<Bytes>>> {
         Box::pin(self.run(ctx))
     }
+}
+
+/// The payload of a run, of whatever version (contract R13.8).
+pub(super) fn decode<P: Payload>(ctx: &Ctx) -> JobResult<P> {
+    let version = ctx.metadata().payload_version();
+    let payload = version.and_then(|version| P::decode_version(version, ctx.payload()));
+    payload.map_err(JobError::undecodable)
 }
 
 /// A handler of bytes.

@@ -4,13 +4,31 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use queuekit_core::limits::UNDECODABLE;
-use queuekit_core::{Bytes, ReleaseCause, Status, WorkerId};
+use queuekit_core::{Bytes, Payload, ReleaseCause, Status, UpgradeError, WorkerId};
 use queuekit_worker::{BatchOptions, Ctx, JobError, JobResult};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::worker::Live;
 use crate::worker::kit::{PATIENCE, Task};
 
 const WRONG: &str = r#"{"n": "many"}"#;
+
+/// The second version of [`Task`].
+#[derive(Serialize, Deserialize)]
+struct Counts {
+    counts: Vec<u32>,
+}
+
+impl Payload for Counts {
+    const KIND: &'static str = Task::KIND;
+    const VERSION: u32 = 2;
+
+    fn upgrade(version: u32, value: Value) -> Result<Value, UpgradeError> {
+        assert_eq!(version, 1);
+        Ok(json!({"counts": [value["n"]]}))
+    }
+}
 
 /// Completes every job.
 async fn complete(_: Task, _: Ctx) -> JobResult {
@@ -127,4 +145,43 @@ pub(in crate::worker) async fn r13_8_a_job_of_a_batch_parks_alone(live: Live) {
     let job = live.job(wrong).await;
     assert_eq!((job.status, job.attempts), (Status::Scheduled, 0));
     assert!(job.undecodable().is_some(), "{job:?}");
+}
+
+/// R13.8: a payload of an older version becomes the newest, for a handler of single jobs and for
+/// one of batches.
+/// Guard: the version is compared before the payload is decoded.
+pub(in crate::worker) async fn r13_8_an_older_version_of_a_payload_is_upgraded(live: Live) {
+    let single = live.enqueue(7).await;
+    let handler = async |job: Counts, _: Ctx| JobResult::Ok(job.counts);
+    let summary = live.worker().handle(handler).run_until_idle().await.expect("run");
+    assert_eq!(summary.completed, 1);
+    assert_eq!(live.job(single).await.result.as_deref(), Some(&b"[7]"[..]));
+    live.enqueue_many(2).await;
+    let newest = live.client.enqueue(Counts { counts: vec![5, 6] }).await.expect("enqueue");
+    let handler = async |jobs: Vec<(Counts, Ctx)>| {
+        JobResult::Ok(jobs.into_iter().map(|(job, _)| Ok(job.counts)).collect::<Vec<_>>())
+    };
+    let worker = live.worker().concurrency(10);
+    let worker = worker.handle_batch(handler, BatchOptions::new(3).linger(PATIENCE));
+    let summary = worker.run_until_idle().await.expect("run");
+    assert_eq!(summary.completed, 3);
+    let job = live.job(newest).await;
+    assert_eq!(job.result.as_deref(), Some(&b"[5,6]"[..]));
+    assert_eq!(job.metadata.iter().collect::<Vec<_>>(), [("payload_version", "2")]);
+    assert_eq!(job.payload::<Counts>().expect("a payload").counts, [5, 6]);
+}
+
+/// R13.8: a worker leaves a payload of a newer version to a newer worker, even if it could decode
+/// it.
+/// Guard: a version above that of the type is refused.
+pub(in crate::worker) async fn r13_8_a_newer_version_of_a_payload_waits_for_a_newer_worker(
+    live: Live,
+) {
+    let request = live.client.enqueue(Task { n: 1 }).metadata([("payload_version", "2")]);
+    let id = request.await.expect("enqueue");
+    let summary = live.worker().handle(complete).run_until_idle().await.expect("run");
+    assert_eq!((summary.completed, summary.released), (0, 1));
+    let job = live.job(id).await;
+    let mark = job.undecodable().expect("a mark");
+    assert!(mark.error.as_str().contains("has version 2, and this program"), "{mark:?}");
 }
