@@ -10,6 +10,10 @@ use queuekit_worker::{BatchHandler, BatchOptions, Ctx, JobError, JobResult, Work
 use crate::worker::Live;
 use crate::worker::kit::{PATIENCE, Task};
 
+/// Enough for two jobs to come together on a slow machine. A job waits for others if its timeout is
+/// at least twice as long.
+const TOGETHER: Duration = Duration::from_secs(2);
+
 /// The jobs of each call, by their numbers.
 #[derive(Clone, Default)]
 struct Calls(Arc<Mutex<Vec<Vec<u32>>>>);
@@ -203,9 +207,8 @@ pub(in crate::worker) async fn r13_9_each_job_of_a_call_has_its_own_outcome(live
 /// R13.9: a call may take as long as the smallest timeout in it, and is not made again after that.
 /// Guard: the call ends when a run in it was given up.
 pub(in crate::worker) async fn r13_9_a_call_that_was_given_up_is_not_made_again(live: Live) {
-    let timeout = Duration::from_secs(2);
-    let first = live.client.enqueue(Task { n: 0 }).timeout(timeout).await.expect("enqueue");
-    let second = live.enqueue(1).await;
+    let first = live.client.enqueue(Task { n: 0 }).timeout(2 * TOGETHER).await.expect("enqueue");
+    let second = live.client.enqueue(Task { n: 1 }).timeout(PATIENCE).await.expect("enqueue");
     let calls = Calls::default();
     let counted = calls.clone();
     let handler = async move |jobs: Vec<(Task, Ctx)>| {
@@ -213,7 +216,7 @@ pub(in crate::worker) async fn r13_9_a_call_that_was_given_up_is_not_made_again(
         pending::<()>().await;
         JobResult::Ok(())
     };
-    let batches = BatchOptions::new(2).linger(Duration::from_millis(500));
+    let batches = BatchOptions::new(2).linger(TOGETHER);
     let worker = worker(&live).timeout_grace(Duration::ZERO).handle_batch(handler, batches);
     let summary = worker.run_until_idle().await.expect("run");
     assert_eq!((summary.failed, calls.sizes()), (2, vec![2]));
@@ -247,8 +250,8 @@ pub(in crate::worker) async fn r13_9_a_second_attempt_runs_in_a_call_of_its_own(
 /// R13.9: a job whose run was asked to stop is not run again when its call fails.
 /// Guard: whether the run is cancelled is looked at before it is made again.
 pub(in crate::worker) async fn r13_9_a_job_that_was_asked_to_stop_is_not_run_again(live: Live) {
-    let timeout = Duration::from_secs(2);
-    let stopped = live.client.enqueue(Task { n: 0 }).timeout(timeout).await.expect("enqueue");
+    let request = live.client.enqueue(Task { n: 0 }).timeout(2 * TOGETHER);
+    let stopped = request.await.expect("enqueue");
     let other = live.enqueue(1).await;
     let calls = Calls::default();
     let counted = calls.clone();
@@ -260,7 +263,7 @@ pub(in crate::worker) async fn r13_9_a_job_that_was_asked_to_stop_is_not_run_aga
         }
         Ok(())
     };
-    let batches = BatchOptions::new(2).linger(Duration::from_millis(500));
+    let batches = BatchOptions::new(2).linger(TOGETHER);
     let summary = worker(&live).handle_batch(handler, batches).run_until_idle().await.expect("run");
     assert_eq!((summary.completed, summary.failed, calls.sizes()), (1, 1, vec![2, 1]));
     assert_eq!(live.job(other).await.status, Status::Completed);

@@ -104,7 +104,8 @@ pub(in crate::worker) async fn r13_1_a_cancel_reaches_the_handler_within_100_ms(
     for store in [Some(live.world.backend()), other.as_ref()].into_iter().flatten() {
         let admin = store.capabilities().admin.expect("the store has Admin");
         let mut best = Duration::MAX;
-        for _ in 0..5 {
+        // Other tests take the processor for longer than this at times, but not each time.
+        for _ in 0..20 {
             let id = live.enqueue(1).await;
             next(&mut told).await;
             let asked = Instant::now();
