@@ -8,7 +8,7 @@ use queuekit_core::{JobId, RetryPolicy, Status};
 use queuekit_worker::{BatchHandler, BatchOptions, Ctx, JobError, JobResult, Worker};
 
 use crate::worker::Live;
-use crate::worker::kit::{PATIENCE, Task};
+use crate::worker::kit::{PATIENCE, Task, until};
 
 /// Enough for two jobs to come together on a slow machine. A job waits for others if its timeout is
 /// at least twice as long.
@@ -112,14 +112,13 @@ pub(in crate::worker) async fn r13_9_a_call_waits_for_more_jobs_for_its_time_at_
 /// R13.9: a worker that drains runs what it has collected, and waits for no more.
 /// Guard: a drain ends the time in which jobs are collected.
 pub(in crate::worker) async fn r13_9_a_drain_waits_for_no_further_jobs(live: Live) {
-    let ids = live.enqueue_many(2).await;
+    live.enqueue_many(2).await;
     let calls = Calls::default();
     let batches = BatchOptions::new(10).linger(Duration::from_secs(60));
     let worker = worker(&live).handle_batch(completing(&calls), batches);
     let worker = worker.start().await.expect("start");
-    for id in ids {
-        live.until_status(id, Status::Running).await;
-    }
+    // The store says "running" before the worker has the answer.
+    until(|| worker.snapshot().jobs.len() == 2).await;
     assert_eq!(calls.sizes(), [0; 0], "no call should be made yet");
     let summary = worker.drain(PATIENCE).await;
     assert_eq!((summary.completed, calls.numbers()), (2, vec![0, 1]));
