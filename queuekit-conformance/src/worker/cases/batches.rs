@@ -10,8 +10,8 @@ use queuekit_worker::{BatchHandler, BatchOptions, Ctx, JobError, JobResult, Work
 use crate::worker::Live;
 use crate::worker::kit::{PATIENCE, Task, until};
 
-/// Enough for two jobs to come together on a slow machine. A job waits for others if its timeout is
-/// at least twice as long.
+/// Enough for two jobs to come together on a slow machine. A job that has less than twice that left
+/// of its timeout does not wait for others.
 const TOGETHER: Duration = Duration::from_secs(2);
 
 /// The jobs of each call, by their numbers.
@@ -206,7 +206,7 @@ pub(in crate::worker) async fn r13_9_each_job_of_a_call_has_its_own_outcome(live
 /// R13.9: a call may take as long as the smallest timeout in it, and is not made again after that.
 /// Guard: the call ends when a run in it was given up.
 pub(in crate::worker) async fn r13_9_a_call_that_was_given_up_is_not_made_again(live: Live) {
-    let first = live.client.enqueue(Task { n: 0 }).timeout(2 * TOGETHER).await.expect("enqueue");
+    let first = live.client.enqueue(Task { n: 0 }).timeout(3 * TOGETHER).await.expect("enqueue");
     let second = live.client.enqueue(Task { n: 1 }).timeout(PATIENCE).await.expect("enqueue");
     let calls = Calls::default();
     let counted = calls.clone();
@@ -249,7 +249,7 @@ pub(in crate::worker) async fn r13_9_a_second_attempt_runs_in_a_call_of_its_own(
 /// R13.9: a job whose run was asked to stop is not run again when its call fails.
 /// Guard: whether the run is cancelled is looked at before it is made again.
 pub(in crate::worker) async fn r13_9_a_job_that_was_asked_to_stop_is_not_run_again(live: Live) {
-    let request = live.client.enqueue(Task { n: 0 }).timeout(2 * TOGETHER);
+    let request = live.client.enqueue(Task { n: 0 }).timeout(3 * TOGETHER);
     let stopped = request.await.expect("enqueue");
     let other = live.enqueue(1).await;
     let calls = Calls::default();
