@@ -144,8 +144,9 @@ impl<To: RequiredScope> Raw<To> {
     ) -> Result<(T, RequestBudget), Problem> {
         let Self(bytes, mut budget, _) = self;
         off_the_runtime(bytes.len(), || {
-            // Guard: who repeats at once what was refused for its memory has nothing parsed. What
-            // settles leases is small, and must not be refused for what it might have been.
+            // Guard: a body that is refused for its memory is not parsed, however often a client
+            // repeats it. Bodies that settle leases are small, and must not be refused for what
+            // they might have become.
             if !To::SETTLES {
                 budget.grow_to_parse(&bytes)?;
             }

@@ -27,7 +27,7 @@ pub async fn create_queues(pool: &PgPool) -> Result<(), Failure> {
 
 /// Declares settings and schedules. Every start does so: to declare them again changes nothing.
 pub async fn declare(client: &Client) -> queuekit::Result<()> {
-    // All mails have one partition key, so that two of them are sent at once, over all workers.
+    // All mails have one partition key, so all workers together send at most two at once.
     client.queues().configure("mail", &QueuePatch::default().per_key(2)).await?;
     // The orders of a customer are packed one after the other, in the order of their enqueue.
     client.queues().configure("packing", &QueuePatch::default().per_key(1)).await?;
