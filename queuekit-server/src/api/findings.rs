@@ -4,7 +4,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 
 use super::app::App;
-use crate::web::{Caller, Problem, Scope};
+use crate::web::{Caller, Problem};
 use crate::wire::FindingsBody;
 
 /// Lists what the store finds wrong, as `queuekit doctor` does.
@@ -18,11 +18,7 @@ pub(super) async fn list_findings(
     State(app): State<App>,
     caller: Caller,
 ) -> Result<Answer<FindingsBody>, Problem> {
-    caller.need(Scope::Admin)?;
-    if caller.is_bound() {
-        let detail = "the key is restricted, and the store says something about all queues";
-        return Err(Problem::forbidden(detail));
-    }
+    caller.need_whole_store()?;
     let findings = match app.store().capabilities().inspect {
         Some(inspect) => inspect.findings().await?,
         None => Vec::new(),

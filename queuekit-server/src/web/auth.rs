@@ -170,6 +170,21 @@ impl Caller {
     }
 
     /// # Errors
+    /// 403 without the scope `admin`, or if the key is restricted: what the store says about itself
+    /// is about all queues and kinds.
+    pub(crate) fn need_whole_store(&self) -> Result<(), Problem> {
+        self.need(Scope::Admin)?;
+        match self.entry() {
+            Some(key) if key.is_bound() => Err(Problem::forbidden(format!(
+                "the key {} is restricted, and this is about all queues: use a key with the scope \
+                 admin that is restricted to no queues and kinds",
+                key.id
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// # Errors
     /// 403 if the key is not for this kind.
     pub(crate) fn need_kind(&self, kind: &str) -> Result<(), Problem> {
         match self.entry() {

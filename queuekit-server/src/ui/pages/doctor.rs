@@ -1,6 +1,5 @@
 //! `/ui/doctor`: what is wrong with the store.
 
-use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::store::capability::{Durability, Severity};
 
@@ -8,15 +7,9 @@ use crate::production::listed;
 use crate::ui::failure::Failure;
 use crate::ui::view::{Doctor, Finding, Mark, Page, Wanted, Words};
 use crate::ui::viewer::Viewer;
-use crate::web::Scope;
 
 pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
-    // What the store says about itself is of all queues, as the audit log is.
-    viewer.caller().need(Scope::Admin)?;
-    if viewer.caller().is_bound() {
-        let detail = "the key is restricted, and the store says something about all queues";
-        return Err(Failure::new(StatusCode::FORBIDDEN, detail));
-    }
+    viewer.caller().need_whole_store()?;
     let now = viewer.ui.0.board.now().await;
     let (mut facts, mut findings) = (Vec::new(), Vec::new());
     if let Some(inspect) = viewer.app().store().capabilities().inspect {
