@@ -19,6 +19,7 @@ mod exit;
 mod format;
 mod hardening;
 mod history;
+mod init;
 mod job;
 mod key;
 mod logs;
@@ -70,6 +71,7 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   queuekit dev                              try it: server, worker and demo jobs, without setup
+  queuekit init shop                        write a small application with a job and its handler
   queuekit serve --url postgres://localhost/jobs   the HTTP API
   queuekit work --queues emails,default     run jobs with the built-in handlers
   queuekit enqueue echo --payload '{\"a\": 1}'
@@ -110,6 +112,7 @@ struct GlobalFlags {
 #[derive(Subcommand, Debug)]
 enum Command {
     Dev(dev::Dev),
+    Init(init::Init),
     Serve(serve::Serve),
     Work(work::Work),
     Enqueue(Box<enqueue::Enqueue>),
@@ -221,6 +224,7 @@ impl Command {
     async fn run(self, context: Context) -> Result<Exit> {
         match self {
             Self::Dev(dev) => dev.run(context).await,
+            Self::Init(init) => init.run(&context),
             Self::Serve(serve) => serve.run(context).await,
             Self::Work(work) => work.run(context).await,
             Self::Enqueue(enqueue) => enqueue.run(context).await,

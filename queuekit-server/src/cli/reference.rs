@@ -47,6 +47,7 @@ Commands that make several calls, or none, print the JSON below. New versions ma
   "verdict": [..]}`
 - `migrate up`, `status`: `{"stored", "wanted", "up_to_date"}`; `plan`: `{"stored", "pending":
   [{"version", "compatible_from"}]}`; `sql`: `{"sql"}`
+- `init`: `{"directory", "written": [PATH, ..]}`
 - `key new`: `{"key", "entry"}`, the key and its entry for `[[keys]]`
 - `dev`, `serve`: `{"url"}` as soon as they listen
 - `work`: `{"completed", "failed", "dead", "released", "cancelled", "lease_lost"}`

@@ -98,6 +98,7 @@ const LONG: &[(&str, &[&str])] = &[
         "server",
         &[
             "browser::pages::whole_matrix::",
+            "commands::init::built::",
             "http::flood::with_a_server::",
             "http::schemathesis::over_sqlite::",
             "over_other_stores::",

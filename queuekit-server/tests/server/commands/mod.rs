@@ -7,6 +7,7 @@ mod doctor;
 mod errors;
 mod events;
 mod failures;
+mod init;
 mod jobs;
 mod man_pages;
 mod no_writes;
