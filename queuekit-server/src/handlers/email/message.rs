@@ -37,14 +37,15 @@ const SUBJECT: usize = 998;
 /// copy, which a repeated run may send.
 ///
 /// # Errors
-/// Fatal if the payload is wrong, without repeating it; retried if no sender is set.
+/// Undecodable if the payload does not have the fields of a mail, which a newer program may know;
+/// fatal if a value cannot be sent; retried if no sender is set. None repeats values.
 pub(super) fn message(
     payload: &[u8],
     allowed: &Allowed,
     job: JobId,
 ) -> JobResult<(Message, String)> {
     let payload: Payload = serde_json::from_slice(payload).map_err(|error| {
-        JobError::fatal(format!("the payload does not describe a mail: {error}"))
+        JobError::undecodable(format!("the payload does not describe a mail: {error}"))
     })?;
     payload.check_bounds()?;
     let from = allowed.sender(payload.from.as_deref())?;
@@ -219,16 +220,21 @@ mod tests {
     fn what_is_no_mail_is_refused_by_field_and_a_missing_sender_may_yet_be_set() {
         let many: Vec<String> = (0..101).map(|n| format!("a{n}@example.org")).collect();
         for (payload, said) in [
-            (serde_json::json!({"subject": "s", "text": "t"}), "missing field `to`"),
-            (serde_json::json!({"to": "a@b.c", "text": "t"}), "missing field `subject`"),
             (serde_json::json!({"to": "a@b.c", "subject": "s"}), "`text`, `html`, or both"),
             (serde_json::json!({"to": "ada", "subject": "s", "text": "t"}), "`to` has an invalid"),
             (serde_json::json!({"to": [], "subject": "s", "text": "t"}), "1 to 100"),
             (serde_json::json!({"to": many, "subject": "s", "text": "t"}), "1 to 100"),
-            (serde_json::json!({"to": "a@b.c", "subjct": "s"}), "unknown field `subjct`"),
         ] {
             let error = written(&payload).unwrap_err();
             assert!(error.is_fatal() && error.to_string().contains(said), "{error}");
+        }
+        for (payload, said) in [
+            (serde_json::json!({"subject": "s", "text": "t"}), "missing field `to`"),
+            (serde_json::json!({"to": "a@b.c", "text": "t"}), "missing field `subject`"),
+            (serde_json::json!({"to": "a@b.c", "subjct": "s"}), "unknown field `subjct`"),
+        ] {
+            let error = written(&payload).unwrap_err();
+            assert!(error.is_undecodable() && error.to_string().contains(said), "{error}");
         }
         let error =
             message(br#"{"to": "a@b.c", "subject": "s", "text": "t"}"#, &Allowed::default(), job());

@@ -104,7 +104,7 @@ impl Webhook {
 
 impl RawHandler for Webhook {
     async fn call(&self, payload: Bytes, ctx: Ctx) -> JobResult<Option<Bytes>> {
-        let mut request = Request::parse(&payload).map_err(JobError::fatal)?;
+        let mut request = Request::parse(&payload)?;
         credential::fill_in(&self.credentials, &mut request)?;
         let target = request.target.clone();
         tokio::select! {

@@ -76,10 +76,16 @@ const OURS: [&str; 10] = [
 
 impl Request {
     /// # Errors
-    /// What is wrong with the payload, without repeating its values.
-    pub(super) fn parse(payload: &[u8]) -> Result<Self, String> {
-        let payload: Payload<'_> = serde_json::from_slice(payload)
-            .map_err(|error| format!("the payload does not describe a request: {error}"))?;
+    /// Undecodable if the payload does not have the fields of a request, which a newer program may
+    /// know; fatal if a value cannot be sent. Neither repeats values.
+    pub(super) fn parse(payload: &[u8]) -> JobResult<Self> {
+        let payload: Payload<'_> = serde_json::from_slice(payload).map_err(|error| {
+            JobError::undecodable(format!("the payload does not describe a request: {error}"))
+        })?;
+        Self::of(payload).map_err(JobError::fatal)
+    }
+
+    fn of(payload: Payload<'_>) -> Result<Self, String> {
         let target = Target::parse(&payload.url)?;
         let method = match &payload.method {
             None => Method::POST,
@@ -178,7 +184,7 @@ fn parse_headers(
 mod tests {
     use super::*;
 
-    fn parse(payload: &str) -> Result<Request, String> {
+    fn parse(payload: &str) -> JobResult<Request> {
         Request::parse(payload.as_bytes())
     }
 
@@ -224,7 +230,13 @@ mod tests {
             (r#"{"url": "https://a.example", "headers": {"x-a": "hunter2\r\nX-B: c"}}"#, "for x-a"),
         ] {
             let error = parse(payload).err().expect(payload);
-            assert!(error.contains(said) && !error.contains("hunter2"), "{payload}: {error}");
+            let text = error.to_string();
+            assert!(text.contains(said) && !text.contains("hunter2"), "{payload}: {text}");
+            let has_other_form = text.contains("does not describe");
+            assert_eq!(
+                (error.is_undecodable(), error.is_fatal()),
+                (has_other_form, !has_other_form)
+            );
         }
     }
 

@@ -55,7 +55,24 @@ async fn what_may_pass_is_tried_again_and_what_will_not_is_dead() {
         let receiver = Receiver::saying(status);
         dead(&place.run("http", json!({"url": receiver.url("/")})).await, status);
     }
-    dead(&place.run("http", json!({"uri": "https://a.example"})).await, "unknown field `uri`");
+    dead(&place.run("http", json!({"url": "ftp://a.example"})).await, "`url`");
+}
+
+/// R13.8: a worker of a newer program may know the field.
+/// Guard: what does not have the handler's form is parked, what it refuses is dead.
+#[tokio::test]
+async fn a_payload_of_another_form_is_parked_by_each_handler() {
+    let place = Place::new("[handlers]\nenabled = [\"sleep\", \"http\", \"email\"]\n").await;
+    for (kind, payload, said) in [
+        ("sleep", json!({"seconds": 1}), "seconds"),
+        ("http", json!({"uri": "https://a.example"}), "unknown field `uri`"),
+        ("email", json!({"to": "a@b.c", "subjct": "s"}), "unknown field `subjct`"),
+    ] {
+        let job = place.run(kind, payload).await;
+        assert_eq!((job.state, job.attempts), (State::Pending, 0), "{job:?}");
+        let mark = job.undecodable().expect("a mark");
+        assert!(mark.error.as_str().contains(said), "{mark:?}");
+    }
 }
 
 #[tokio::test]
