@@ -36,7 +36,9 @@ pub const BEAT_TTL: Duration = Duration::from_secs(600);
 pub const BEAT_NAMES: usize = 100;
 /// Most running jobs that a beat names (R3.9).
 pub const BEAT_JOBS: usize = 100;
-/// Longest name of a machine, and longest version, in a beat, in bytes; longer ones are cut (R3.9).
+/// Most kinds that a beat names whose payloads the worker cannot read (R3.9).
+pub const BEAT_UNDECODABLE: usize = 10;
+/// Longest name of a machine, version or error in a beat, in bytes; longer ones are cut (R3.9).
 pub const BEAT_TEXT_BYTES: usize = 255;
 /// Longest time between two beats of a worker (R3.9).
 pub const BEAT_EVERY: Duration = Duration::from_secs(10);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use queuekit_core::Timestamp;
 use queuekit_core::capability::{
-    About, Beat, ExtendOutcome, OrderedMode, Orders, Running, WorkerOrder,
+    About, Beat, ExtendOutcome, OrderedMode, Orders, Running, UndecodableKind, WorkerOrder,
 };
 use queuekit_core::limits::{BEAT_JOBS, ORDER_SEQ, ORDERED_WORKERS, QUIET};
 
@@ -38,7 +38,8 @@ async fn shown(world: &dyn World, id: &str) -> Orders {
     found
 }
 
-/// R3.9: a beat tells the process of a worker and the jobs that it runs.
+/// R3.9: a beat tells the process of a worker, the jobs that it runs, and the kinds that it cannot
+/// read.
 /// Guard: what the worker says of itself is stored with each beat.
 pub async fn r3_9_a_beat_tells_what_runs(world: &dyn World) {
     let lease = world.lease(draft()).await;
@@ -47,6 +48,8 @@ pub async fn r3_9_a_beat_tells_what_runs(world: &dyn World) {
     let running = Running::new(lease.id(), kind("work"), at);
     beat.about = About::default().with_host("mail-7.example").with_pid(4711);
     beat.about = beat.about.with_version("1.4.0\0\"é").with_started_at(at).with_jobs([running]);
+    let undecodable = UndecodableKind::new(kind("work"), "at \"name\"\0: é", at);
+    beat.about = beat.about.with_undecodable([undecodable]);
     for beat in [beat_of("w"), beat, beat_of("w")] {
         world.beat(&beat).await;
         assert_eq!(world.worker("w").await.map(|info| info.beat), Some(beat.clone()));

@@ -137,6 +137,7 @@ macro_rules! __for_each_worker_case {
                 r13_8_a_job_that_no_worker_reads_for_7_days_is_dead
                 r13_8_a_job_is_released_while_the_store_cannot_be_read
                 r13_8_a_handler_can_say_that_it_cannot_read_its_payload
+                r13_8_beats_and_findings_name_a_kind_that_is_not_read
                 r13_8_a_job_of_a_batch_parks_alone
                 r13_8_an_older_version_of_a_payload_is_upgraded
                 r13_8_a_newer_version_of_a_payload_waits_for_a_newer_worker

@@ -1,4 +1,4 @@
-//! Calls for one item, and for all queues.
+//! Calls for one item, for all queues, and for all findings.
 
 use std::future::Future;
 
@@ -7,13 +7,14 @@ use super::{
     Ack, AckOutcome, Backend, DeadLetter, DeadLetterOutcome, EnqueueOutcome, LeaseToken, Nack,
     NackOutcome,
 };
+use crate::capability::{Finding, undecodable_kinds};
 use crate::error::{Error, ErrorKind, Result};
 use crate::job::{JobId, NewJob};
 use crate::lifecycle;
 use crate::queue::Queue;
 
-/// Calls for one item, and for all queues. Calls for one item turn every outcome but success and
-/// its repetition into the [`ErrorKind`] of that name, unlike batches.
+/// Calls for one item, for all queues, and for all findings. Calls for one item turn every outcome
+/// but success and its repetition into the [`ErrorKind`] of that name, unlike batches.
 pub trait BackendExt: Backend {
     /// Stores one job. Returns the id of the job that was created, or of its duplicate.
     ///
@@ -101,6 +102,26 @@ pub trait BackendExt: Backend {
     /// Those of [`Backend::list_queues`].
     fn all_queues(&self) -> impl Future<Output = Result<Vec<Queue>>> + Send {
         all_queues(self)
+    }
+
+    /// All that is wrong with the store, and with how it is used: what the store finds itself, and
+    /// the kinds whose payloads live workers cannot read (contract R13.8).
+    ///
+    /// # Errors
+    /// Those of [`Inspect::findings`](crate::capability::Inspect::findings) and
+    /// [`Leases::list_workers`](crate::capability::Leases::list_workers).
+    fn findings(&self) -> impl Future<Output = Result<Vec<Finding>>> + Send {
+        async move {
+            let can = self.capabilities();
+            let mut findings = match can.inspect {
+                Some(inspect) => inspect.findings().await?,
+                None => Vec::new(),
+            };
+            if let Some(leases) = can.leases {
+                findings.extend(undecodable_kinds(&leases.all_workers().await?));
+            }
+            Ok(findings)
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::undecodable::UndecodableKind;
 use crate::clock::Timestamp;
 use crate::error::read_checked;
 use crate::job::{JobId, storable};
-use crate::limits::{BEAT_JOBS, BEAT_TEXT_BYTES};
+use crate::limits::{BEAT_JOBS, BEAT_TEXT_BYTES, BEAT_UNDECODABLE};
 use crate::names::Kind;
 
 /// The process of a worker, and the jobs that it runs, for people. Long texts are cut, and at most
@@ -27,6 +28,8 @@ pub struct About {
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<Timestamp>,
     jobs: Vec<Running>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    undecodable: Vec<UndecodableKind>,
 }
 
 /// A job that a worker runs.
@@ -85,6 +88,13 @@ impl About {
         self
     }
 
+    /// The same with the first [`BEAT_UNDECODABLE`] of these kinds.
+    #[must_use]
+    pub fn with_undecodable(mut self, kinds: impl IntoIterator<Item = UndecodableKind>) -> Self {
+        self.undecodable = kinds.into_iter().take(BEAT_UNDECODABLE).collect();
+        self
+    }
+
     /// The machine; empty if the worker does not tell.
     pub fn host(&self) -> &str {
         &self.host
@@ -110,6 +120,11 @@ impl About {
         &self.jobs
     }
 
+    /// Kinds whose payloads it could not read lately, at most [`BEAT_UNDECODABLE`].
+    pub fn undecodable(&self) -> &[UndecodableKind] {
+        &self.undecodable
+    }
+
     /// As one text, for stores.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -123,6 +138,10 @@ impl About {
     /// The same within its limits, if another program wrote it.
     fn bounded(mut self) -> Self {
         self.jobs.truncate(BEAT_JOBS);
+        self.undecodable.truncate(BEAT_UNDECODABLE);
+        for said in &mut self.undecodable {
+            said.error = storable(&said.error, BEAT_TEXT_BYTES);
+        }
         let (host, version) = (std::mem::take(&mut self.host), std::mem::take(&mut self.version));
         self.with_host(&host).with_version(&version)
     }
@@ -130,7 +149,8 @@ impl About {
     /// The bytes that count towards those of an answer (contract R8.9).
     pub fn bytes(&self) -> usize {
         let jobs: usize = self.jobs.iter().map(|job| JOB_BYTES + job.kind.as_str().len()).sum();
-        self.host.len() + self.version.len() + jobs
+        let undecodable: usize = self.undecodable.iter().map(UndecodableKind::bytes).sum();
+        self.host.len() + self.version.len() + jobs + undecodable
     }
 }
 
@@ -156,6 +176,8 @@ mod tests {
         let at = Timestamp::from_millis(1_700_000_000_123);
         let about = About::default().with_host("a\"b").with_pid(7).with_version("1.0.0");
         let about = about.with_started_at(at).with_jobs([running(), running()]);
+        let undecodable = UndecodableKind::new(Kind::new("mail").unwrap(), "at body", at);
+        let about = about.with_undecodable([undecodable]);
         assert_eq!(About::from_json(&about.to_json()), about);
         for text in ["", "{}", "[]", "{\"jobs\":[{\"id\":\"?\"}]}"] {
             assert_eq!(About::from_json(text), About::default());
@@ -167,11 +189,18 @@ mod tests {
         let long = "é".repeat(BEAT_TEXT_BYTES);
         let about = About::default().with_host(&long).with_version(&long);
         let about = about.with_jobs(std::iter::repeat_with(running).take(BEAT_JOBS + 1));
+        let undecodable = || UndecodableKind::new(running().kind, &long, running().since);
+        let many = std::iter::repeat_with(undecodable).take(BEAT_UNDECODABLE + 1);
+        let about = about.with_undecodable(many);
         assert_eq!((about.host().len(), about.version().len()), (254, 254), "not within a letter");
         assert_eq!(about.jobs().len(), BEAT_JOBS);
+        assert_eq!(about.undecodable().len(), BEAT_UNDECODABLE);
+        assert_eq!(about.undecodable()[0].error.len(), 254);
         let mut written: About = about.clone();
-        written.host = long;
         written.jobs.push(running());
+        written.undecodable[0].error.clone_from(&long);
+        written.undecodable.push(undecodable());
+        written.host.clone_from(&long);
         assert_eq!(About::from_json(&written.to_json()), about);
     }
 }

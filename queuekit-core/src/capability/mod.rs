@@ -15,6 +15,8 @@ mod outbox;
 mod presence;
 mod schedules;
 mod subscribers;
+mod undecodable;
+mod undecodable_findings;
 mod upkeep;
 mod wakeup;
 mod wakeups;
@@ -39,6 +41,8 @@ pub use schedules::{
     ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow, ScheduleRows, Schedules,
 };
 pub(crate) use subscribers::Subscribers;
+pub use undecodable::UndecodableKind;
+pub use undecodable_findings::undecodable_kinds;
 pub use upkeep::{Upkeep, UpkeepReport};
 pub use wakeup::Wakeup;
 pub use wakeups::{RestGuard, Resting, WakeupHub, Wakeups};

@@ -141,7 +141,7 @@ impl<N> Served<N> {
     }
 
     /// Whether the worker serves this name, or may do so.
-    fn any(&self, is: impl Fn(&N) -> bool) -> bool {
+    pub(super) fn any(&self, is: impl Fn(&N) -> bool) -> bool {
         self.more || self.names.iter().any(is)
     }
 }

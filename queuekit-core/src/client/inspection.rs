@@ -1,6 +1,6 @@
 //! The store itself as applications and operators see it.
 
-use crate::backend::{Backend, needed};
+use crate::backend::{Backend, BackendExt, needed};
 use crate::capability::{Durability, Fact, Finding, Inspect, PoolUse};
 use crate::error::Result;
 
@@ -52,12 +52,14 @@ impl<'a> Inspection<'a> {
         self.store()?.facts().await
     }
 
-    /// Problems and what to do about them; empty if there are none.
+    /// Problems and what to do about them, also kinds of jobs whose payloads live workers cannot
+    /// read; empty if there are none.
     ///
     /// # Errors
-    /// `Unsupported`; those of [`Inspect::findings`].
+    /// `Unsupported`; those of [`BackendExt::findings`].
     pub async fn findings(self) -> Result<Vec<Finding>> {
-        self.store()?.findings().await
+        self.store()?;
+        self.backend.findings().await
     }
 
     /// How busy the store's connections are now; none if it has no pool of them.

@@ -1,13 +1,15 @@
-//! What the store finds wrong with how it is set up and how it runs.
+//! What is wrong with how the store is set up and how it runs.
 
 use axum::Json as Answer;
 use axum::extract::State;
+use queuekit::store::BackendExt;
 
 use super::app::App;
 use crate::web::{Caller, Problem};
 use crate::wire::FindingsBody;
 
-/// Lists what the store finds wrong, as `queuekit doctor` does.
+/// Lists what the store finds wrong, and kinds of jobs whose payloads workers cannot read, as
+/// `queuekit doctor` does.
 ///
 /// A store that cannot tell answers no findings.
 #[utoipa::path(
@@ -19,9 +21,6 @@ pub(super) async fn list_findings(
     caller: Caller,
 ) -> Result<Answer<FindingsBody>, Problem> {
     caller.need_whole_store()?;
-    let findings = match app.store().capabilities().inspect {
-        Some(inspect) => inspect.findings().await?,
-        None => Vec::new(),
-    };
+    let findings = app.store().findings().await?;
     Ok(Answer(FindingsBody { findings: findings.into_iter().map(Into::into).collect() }))
 }

@@ -7,7 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use queuekit::jobs::JobFilter;
 use queuekit::queues::Queue;
-use queuekit::store::capability::{Durability, Finding, ScheduleQuery, SchemaStatus, Severity};
+use queuekit::store::capability::{
+    Durability, Finding, ScheduleQuery, SchemaStatus, Severity, undecodable_kinds,
+};
 use queuekit::store::{Backend, BackendExt, Clock, SystemClock};
 use queuekit::{ErrorKind, Status, Timestamp};
 use serde::Serialize;
@@ -160,6 +162,7 @@ impl Report {
         self.check_writes(store).await;
         self.inspect(store).await?;
         self.ask_clock(store).await?;
+        self.examine_workers(store).await?;
         self.examine_queues(store).await
     }
 
@@ -205,9 +208,15 @@ impl Report {
             });
             let facts = inspect.facts().await?.into_iter();
             self.facts = facts.map(|fact| Fact { name: fact.name, value: fact.value }).collect();
-            for Finding { severity, message, remedy, .. } in inspect.findings().await? {
-                self.find(severity, message, remedy);
-            }
+            self.find_all(inspect.findings().await?);
+        }
+        Ok(())
+    }
+
+    /// Reports the kinds whose payloads live workers cannot read.
+    async fn examine_workers(&mut self, store: &dyn Backend) -> queuekit::Result<()> {
+        if let Some(leases) = store.capabilities().leases {
+            self.find_all(undecodable_kinds(&leases.all_workers().await?));
         }
         Ok(())
     }
@@ -299,6 +308,12 @@ impl Report {
     fn failed(&mut self, error: &queuekit::Error) {
         let remedy = "fix the cause, then run this command again";
         self.find(Severity::Error, with_causes(error), remedy);
+    }
+
+    fn find_all(&mut self, findings: Vec<Finding>) {
+        for Finding { severity, message, remedy, .. } in findings {
+            self.find(severity, message, remedy);
+        }
     }
 
     fn find(&mut self, found: Severity, message: impl Into<String>, remedy: impl Into<String>) {

@@ -1,10 +1,10 @@
-//! What a store finds wrong, in answers.
+//! What is wrong with a store and how it is used, in answers.
 
 use queuekit::store::capability::{Cause, Finding, Severity};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What the store finds wrong.
+/// What is wrong with the store and how it is used.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[schema(as = Findings)]
 pub(crate) struct FindingsBody {

@@ -19,8 +19,8 @@ pub(super) fn process(shared: &Shared) -> About {
     about.with_version(env!("CARGO_PKG_VERSION")).with_started_at(shared.started_at)
 }
 
-/// With the jobs that have run the longest.
-pub(super) fn with_jobs(about: &About, shared: &Shared) -> About {
+/// With the jobs that have run the longest, and the kinds that it could not read lately.
+pub(super) fn now(about: &About, shared: &Shared) -> About {
     let runs = shared.registry.lock();
     let live = runs.iter().filter(|entry| !entry.returned).map(|entry| Arc::clone(&entry.run));
     let mut live: Vec<Arc<Run>> = live.collect();
@@ -38,7 +38,8 @@ pub(super) fn with_jobs(about: &About, shared: &Shared) -> About {
         let since = now.minus(run.running_for()).max(shared.started_at);
         Running::new(run.lease.id(), run.lease.kind.clone(), since)
     };
-    about.clone().with_jobs(live.into_iter().map(running))
+    let about = about.clone().with_undecodable(shared.undecodable.lately(now));
+    about.with_jobs(live.into_iter().map(running))
 }
 
 /// The name of the machine, where the system tells it.

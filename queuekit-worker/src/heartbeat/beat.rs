@@ -8,7 +8,7 @@ use queuekit_core::limits::QUIET;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use super::about::{process, with_jobs};
+use super::about;
 use super::beat_interval;
 use super::orders::obey;
 use crate::state::shared::Shared;
@@ -40,7 +40,7 @@ pub(super) async fn beat(shared: &Arc<Shared>, stopped: &CancellationToken) {
 async fn beat_until(stopped: &CancellationToken, shared: &Arc<Shared>) {
     // Listed for three of it, however long the leases are.
     let ttl = BeatTtl::from(shared.settings.ttl);
-    let about = process(shared);
+    let about = about::process(shared);
     loop {
         // Read once: if a beat said more than this knows, one more would follow in the rest.
         let rests = shared.rest.is_on();
@@ -88,7 +88,7 @@ fn present(shared: &Arc<Shared>, ttl: BeatTtl, about: &About, rests: bool) -> Be
     beat.name.clone_from(&shared.settings.name);
     beat.slots = u32::try_from(shared.ordered.slots()).unwrap_or(u32::MAX);
     beat.running = u32::try_from(shared.registry.busy()).unwrap_or(u32::MAX);
-    beat.about = with_jobs(about, shared);
+    beat.about = about::now(about, shared);
     beat.obeyed = shared.ordered.obeyed();
     if rests {
         beat.quiet_for = QUIET;

@@ -11,3 +11,4 @@ pub(crate) mod settings;
 pub(crate) mod shared;
 pub(crate) mod snapshot;
 pub(crate) mod summary;
+pub(crate) mod undecodable;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use queuekit_core::Kind;
 use queuekit_core::metrics::LEASES_LOST;
+use queuekit_core::{Clock, Kind};
 
 use super::shared::Shared;
 use crate::handler::hooks::call_hooks;
@@ -61,6 +61,7 @@ pub(crate) fn ended(shared: &Shared, run: &Arc<Run>, result: &RunResult, outcome
             );
         }
         (RunResult::Failed { mark: Some(mark), .. }, _) => {
+            shared.undecodable.add(&lease.kind, mark.error.as_str(), shared.clock.now());
             tracing::warn!(
                 job = %lease.id(), kind = %lease.kind, times = mark.times, error = %mark.error,
                 outcome = outcome.as_str(), "a payload could not be read"

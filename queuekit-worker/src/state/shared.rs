@@ -15,6 +15,7 @@ use super::rest::Rest;
 use super::run_history::RunHistory;
 use super::settings::Settings;
 use super::summary::Counters;
+use super::undecodable::UndecodableKinds;
 use crate::handler::execute::Listeners;
 use crate::handler::hooks::{Hooks, call_hooks};
 use crate::handler::middleware::Middleware;
@@ -33,6 +34,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     pub(crate) counters: Counters,
     pub(crate) runs: RunHistory,
+    pub(crate) undecodable: UndecodableKinds,
     pub(crate) rest: Arc<Rest>,
     /// For figures only.
     pub(crate) clock: SystemClock,
@@ -68,6 +70,7 @@ impl Shared {
             registry: Registry::default(),
             counters: Counters::default(),
             runs: RunHistory::default(),
+            undecodable: UndecodableKinds::default(),
             rest,
             started_at: clock.now(),
             clock,

@@ -3,14 +3,17 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use queuekit_core::capability::Finding;
 use queuekit_core::limits::UNDECODABLE;
-use queuekit_core::{Bytes, Payload, ReleaseCause, State, Status, UpgradeError, WorkerId};
+use queuekit_core::{
+    BackendExt, Bytes, Payload, ReleaseCause, State, Status, UpgradeError, WorkerId,
+};
 use queuekit_worker::{BatchOptions, Ctx, JobError, JobResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::worker::Live;
-use crate::worker::kit::{PATIENCE, Task};
+use crate::worker::kit::{PATIENCE, Task, soon};
 
 const WRONG: &str = r#"{"n": "many"}"#;
 
@@ -126,6 +129,32 @@ pub(in crate::worker) async fn r13_8_a_handler_can_say_that_it_cannot_read_its_p
     assert_eq!((summary.completed, summary.failed), (0, 0));
     let job = live.job(id).await;
     assert!(job.undecodable().is_some(), "{job:?}");
+}
+
+/// R13.8, R3.9: while a worker parks jobs, its beats and the findings about the store name their
+/// kind and what it could not read.
+/// Guard: the worker notes what it parks.
+pub(in crate::worker) async fn r13_8_beats_and_findings_name_a_kind_that_is_not_read(live: Live) {
+    let worker = live.worker().handle(complete).start().await.expect("start");
+    live.enqueue_raw("task", WRONG).await;
+    let said = soon(async {
+        loop {
+            let about = live.beat_of(&worker).await.about;
+            if let Some(said) = about.undecodable().first() {
+                return said.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let said = said.await;
+    assert_eq!((said.kind.as_str(), said.times > 0), ("task", true), "{said:?}");
+    assert!(said.error.contains("payload of task at n: "), "{said:?}");
+    let findings = live.world.backend().findings().await.expect("findings");
+    let is_told = |found: &Finding| found.message.starts_with("1 of 1 workers with a handler");
+    assert!(findings.iter().any(is_told), "{findings:?}");
+    worker.stop().await;
+    let findings = live.world.backend().findings().await.expect("findings");
+    assert!(!findings.iter().any(is_told), "the worker has left: {findings:?}");
 }
 
 /// R13.8, R13.9: a job of a batch whose payload cannot be read parks alone; the others run.

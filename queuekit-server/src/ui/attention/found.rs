@@ -183,8 +183,13 @@ pub(super) fn of_finding(finding: &Finding) -> Option<Found> {
         (Cause::Operation, Severity::Warning) => Urgency::Warning,
         (Cause::Operation, Severity::Error) => Urgency::Error,
     };
-    let sentence = format!("The store: {}", finding.message);
+    let sentence = capitalized(&finding.message);
     Some(Found::new(urgency, sentence, Place::Doctor).detail(&finding.remedy))
+}
+
+fn capitalized(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(rest).collect()
 }
 
 /// The causes of lost points of health, without the points: `2 of the last 20 ended jobs died`.

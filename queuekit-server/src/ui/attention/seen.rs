@@ -126,7 +126,7 @@ mod tests {
         let told = [
             "Schedule nightly is late",
             "Worker w1 was last heard of 1m ago",
-            "The store: a transaction is open for 400 s",
+            "A transaction is open for 400 s",
             "Consumer billing is disabled",
         ];
         assert_eq!(sentences(&seen), told);

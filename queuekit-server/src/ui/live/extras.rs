@@ -9,8 +9,8 @@ use queuekit::events::Subscription;
 use queuekit::jobs::PageSize;
 use queuekit::queues::Queue;
 use queuekit::schedules::ScheduleName;
-use queuekit::store::Kind;
 use queuekit::store::capability::{Finding, ScheduleQuery};
+use queuekit::store::{BackendExt, Kind};
 use queuekit::{QueueName, Timestamp};
 use tokio::time::Instant;
 
@@ -132,13 +132,12 @@ impl Extras {
     }
 
     async fn read_findings(&mut self, app: &App) -> queuekit::Result<()> {
-        let Some(inspect) = app.store().capabilities().inspect else { return Ok(()) };
         if self.findings_read.is_some_and(|read| read.elapsed() < FINDINGS) {
             return Ok(());
         }
         // A store that cannot tell is not asked more often.
         self.findings_read = Some(Instant::now());
-        self.findings = inspect.findings().await?.into();
+        self.findings = app.store().findings().await?.into();
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! `/ui/doctor`: what is wrong with the store.
 
 use axum::response::Response;
+use queuekit::store::BackendExt;
 use queuekit::store::capability::{Durability, Severity};
 
 use crate::production::listed;
@@ -26,14 +27,14 @@ pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
         for fact in inspect.facts().await? {
             facts.push((fact.name.to_owned(), Words::of(&fact.value)));
         }
-        for found in inspect.findings().await? {
-            let shape = match found.severity {
-                Severity::Note => "info",
-                Severity::Warning => "warning",
-                Severity::Error => "error",
-            };
-            findings.push(finding(shape, &found.message, &found.remedy));
-        }
+    }
+    for found in viewer.app().store().findings().await? {
+        let shape = match found.severity {
+            Severity::Note => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        findings.push(finding(shape, &found.message, &found.remedy));
     }
     let page = Doctor {
         shell: viewer.shell(Page::Doctor, "Doctor", &now),

@@ -77,7 +77,7 @@ fn the_overview_warns_of_what_the_dashboard_warns_of() {
         "Schedule nightly is late",
         "Consumer billing lags: 120 deliveries wait",
         "Consumer crm is disabled",
-        "The store: a transaction of shop has been open for 12m",
+        "A transaction of shop has been open for 12m",
     ] {
         assert!(rows.iter().any(|row| row == sentence), "{sentence}: {rows:?}");
     }
@@ -188,7 +188,7 @@ fn dead_jobs_of_a_new_error_are_counted_and_retried_over_some_time() {
 
 #[test]
 fn without_a_remedy_the_key_says_so_and_does_nothing() {
-    let mut model = selected("The store: a transaction");
+    let mut model = selected("A transaction");
     assert!(press(&mut model, "a").is_empty());
     assert_shows(&mut model, &["nothing can be done about it here"]);
     let mut model = trouble();
@@ -202,7 +202,7 @@ fn enter_goes_to_the_deliveries_or_names_the_command() {
         ("Consumer billing", "Queue event.billing"),
         ("Consumer crm", "`queuekit subscription list` says more"),
         ("Schedule nightly", "`queuekit cron list` says more"),
-        ("The store:", "`queuekit doctor` says more"),
+        ("A transaction", "`queuekit doctor` says more"),
     ] {
         let mut model = selected(sentence);
         press(&mut model, "\n");
