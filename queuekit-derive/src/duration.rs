@@ -1,10 +1,14 @@
 //! Durations as text.
 
-use syn::{Error, LitStr, Result};
+use syn::{Error, Lit, Result};
 
-/// The milliseconds of a number and its unit, such as `30s`.
-pub(crate) fn millis(text: &LitStr) -> Result<u64> {
-    let value = text.value();
+/// The milliseconds of a number and its unit, such as `"30s"`.
+pub(crate) fn millis(literal: &Lit) -> Result<u64> {
+    // What is no text has no unit either.
+    let value = match literal {
+        Lit::Str(text) => text.value(),
+        _ => String::new(),
+    };
     let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     let (number, unit) = value.split_at(digits);
     let unit_ms = match unit {
@@ -18,24 +22,26 @@ pub(crate) fn millis(text: &LitStr) -> Result<u64> {
     let number = number.parse::<u64>().ok();
     number.zip(unit_ms).and_then(|(number, unit)| number.checked_mul(unit)).ok_or_else(|| {
         let message = "a duration is a number and ms, s, m, h or d, such as \"30s\"";
-        Error::new_spanned(text, message)
+        Error::new_spanned(literal, message)
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use proc_macro2::Span;
+    use syn::parse_str;
 
     use super::*;
 
     #[test]
     fn a_duration_has_a_number_and_a_unit() {
-        let read = |text: &str| millis(&LitStr::new(text, Span::call_site()));
+        let read = |text: &str| millis(&parse_str(&format!("{text:?}")).unwrap());
         for (text, wanted) in [("0ms", 0), ("30s", 30_000), ("2m", 120_000), ("1d", 86_400_000)] {
             assert_eq!(read(text).unwrap(), wanted, "{text}");
         }
         for wrong in ["", "30", "s", "1.5s", "-1s", "1 s", "1w", "99999999999999999d"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+        let error = millis(&parse_str("30").unwrap()).unwrap_err();
+        assert!(error.to_string().contains("such as \"30s\""), "{error}");
     }
 }

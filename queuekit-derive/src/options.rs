@@ -3,7 +3,7 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::meta::ParseNestedMeta;
-use syn::{DeriveInput, Error, LitInt, LitStr, Path, Result, parse_quote};
+use syn::{DeriveInput, Error, Lit, LitInt, LitStr, Path, Result, parse_quote};
 
 use crate::duration;
 
@@ -74,7 +74,7 @@ fn setter(key: &str, meta: &ParseNestedMeta<'_>) -> Result<TokenStream> {
             Ok(quote!(.max_attempts(#attempts)))
         }
         "timeout" | "deadline" => {
-            let text: LitStr = meta.value()?.parse()?;
+            let text: Lit = meta.value()?.parse()?;
             let millis = duration::millis(&text)?;
             let setter = &meta.path;
             Ok(quote!(.#setter(::core::time::Duration::from_millis(#millis))))

@@ -40,7 +40,7 @@ use crate::backend::{Ack, AckOutcome, Backend, Nack, NackOutcome};
 use crate::declared::Declared;
 use crate::error::{Error, Result};
 use crate::event::{Consumers, EventDraft, SubscriptionDraft};
-use crate::job::JobDraft;
+use crate::job::IntoJob;
 use crate::schedule::{ScheduleDraft, Scheduler};
 use calls::Calls;
 use trace::TraceSource;
@@ -138,16 +138,13 @@ impl Client {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn enqueue(&self, job: impl Into<JobDraft>) -> EnqueueRequest<'_> {
+    pub fn enqueue(&self, job: impl IntoJob) -> EnqueueRequest<'_> {
         EnqueueRequest::new(&self.calls, job.into())
     }
 
     /// Enqueues jobs in one atomic call when awaited, with an outcome per job (contract R2.3):
     /// `client.enqueue_all(jobs).await?.ids()?` fails if a job was refused.
-    pub fn enqueue_all<D: Into<JobDraft>>(
-        &self,
-        jobs: impl IntoIterator<Item = D>,
-    ) -> EnqueueAll<'_> {
+    pub fn enqueue_all<D: IntoJob>(&self, jobs: impl IntoIterator<Item = D>) -> EnqueueAll<'_> {
         EnqueueAll::new(&self.calls, jobs.into_iter().map(Into::into))
     }
 

@@ -20,7 +20,7 @@ pub(crate) use error_text::storable;
 pub use id::JobId;
 pub use metadata::Metadata;
 pub use new_job::{NewJob, Start};
-pub use payload::{PAYLOAD_VERSION, Payload, UpgradeError};
+pub use payload::{IntoJob, PAYLOAD_VERSION, Payload, UpgradeError};
 pub use priority::Priority;
 pub use record::{Failure, Job, LogLine, Progress, Release, ReleaseCause};
 pub use state::{State, Status, StatusSet};

@@ -191,6 +191,22 @@ impl<P: Payload> From<P> for JobDraft {
     }
 }
 
+/// What can be enqueued: a [`Payload`], or a [`JobDraft`].
+///
+/// Every type that converts into a draft is one. The trait has no methods: with it, the compiler
+/// says what a type lacks that is no payload.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a job payload",
+    label = "neither a payload nor a `JobDraft`",
+    note = "derive `serde::Serialize`, `serde::Deserialize` and `queuekit::Payload`, the latter \
+            with `#[payload(kind = \"..\")]`",
+    note = "payloads are passed by value; `JobDraft::of(&payload)` makes a draft of a reference"
+)]
+pub trait IntoJob: Into<JobDraft> {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<JobDraft>> IntoJob for T {}
+
 /// The value of these bytes of JSON, which an error calls by this name.
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8], name: impl Display) -> Result<T> {
     serde_json::from_slice(bytes).or_else(|_| {

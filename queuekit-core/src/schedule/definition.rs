@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{CatchUp, Cron, Interval, JobTemplate, Overlap, Term, Timing};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::job::JobDraft;
+use crate::job::{IntoJob, JobDraft};
 use crate::limits::{CATCH_UP, INTERVAL_MAX};
 use crate::names::ScheduleName;
 
@@ -68,7 +68,7 @@ pub(super) struct Rest {
 
 impl ScheduleDraft {
     /// Enqueues the job at the times of a cron expression; see [`Cron`].
-    pub fn cron<N>(name: N, expression: impl Into<String>, job: impl Into<JobDraft>) -> Self
+    pub fn cron<N>(name: N, expression: impl Into<String>, job: impl IntoJob) -> Self
     where
         N: TryInto<ScheduleName, Error: Into<Error>>,
     {
@@ -76,7 +76,7 @@ impl ScheduleDraft {
     }
 
     /// Enqueues the job at an interval; see [`Interval`].
-    pub fn every<N>(name: N, interval: Duration, job: impl Into<JobDraft>) -> Self
+    pub fn every<N>(name: N, interval: Duration, job: impl IntoJob) -> Self
     where
         N: TryInto<ScheduleName, Error: Into<Error>>,
     {
