@@ -2,6 +2,7 @@
 //! does not fit on a phone.
 
 use queuekit_conformance::{skip, this_test};
+use serde_json::{Value, json};
 
 use super::axe::Axe;
 use super::tab::{Look, WIDE};
@@ -145,7 +146,7 @@ fn cut_off(tab: &Tab) -> impl Iterator<Item = String> {
 #[test]
 fn times_are_those_of_the_browser_or_of_utc() {
     let Some((world, tab)) = open(this_test!(), "memory") else { return };
-    tab.cdp("Emulation.setTimezoneOverride", &serde_json::json!({"timezoneId": "Asia/Tokyo"}));
+    tab.cdp("Emulation.setTimezoneOverride", &json!({"timezoneId": "Asia/Tokyo"}));
     tab.look(WIDE);
     tab.go(&world.url("schedule"));
     tab.until_seen("GMT+9");
@@ -155,8 +156,26 @@ fn times_are_those_of_the_browser_or_of_utc() {
     tab.until("return document.querySelector('[data-absolute]').textContent.includes('UTC')");
     tab.click("[data-zone-to=local]");
     tab.until_seen("GMT+9");
-    tab.cdp("Emulation.setTimezoneOverride", &serde_json::json!({"timezoneId": ""}));
+    tab.cdp("Emulation.setTimezoneOverride", &json!({"timezoneId": ""}));
     assert_eq!(tab.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_screen_of_4k_has_the_content_in_its_middle() {
+    let Some((world, tab)) = open(this_test!(), "memory") else { return };
+    tab.look(Look { width: 3840, is_dark: false });
+    for name in ["overview", "jobs", "queue"] {
+        tab.go(&world.url(name));
+        let edges =
+            tab.js("const box = (css) => document.querySelector(css).getBoundingClientRect();
+             const [all, top, last] = [box('.body'), box('.top .live'), box('main > :last-child')];
+             return [box('.top .search').left - all.left, all.right - top.right,
+                     last.left - all.left, all.right - last.right]");
+        let edges: Vec<f64> = edges.as_array().unwrap().iter().flat_map(Value::as_f64).collect();
+        let first = edges[0];
+        assert!(first > 500.0, "{name}: {edges:?}");
+        assert!(edges.iter().all(|edge| (edge - first).abs() < 2.0), "{name}: {edges:?}");
+    }
 }
 
 /// What opens over a page: questions, menus, the palette; and the form of the login.
