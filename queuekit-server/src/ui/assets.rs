@@ -172,6 +172,13 @@ mod tests {
         assert!(!accepts_gzip(&HeaderMap::new()));
     }
 
+    /// A browser loads them once for each version.
+    #[test]
+    fn all_files_have_at_most_80_kb_as_gzip() {
+        let bytes: usize = ZIPPED.iter().map(Bytes::len).sum();
+        assert!(!ZIPPED.is_empty() && bytes <= 80_000, "{bytes}");
+    }
+
     #[test]
     fn what_is_vendored_is_what_was_read() {
         let sums = include_str!("../../assets/vendor/SHA256SUMS");

@@ -178,6 +178,21 @@ fn a_screen_of_4k_has_the_content_in_its_middle() {
     }
 }
 
+#[test]
+fn nothing_moves_for_those_who_want_no_motion() {
+    let Some((world, tab)) = open(this_test!(), "memory") else { return };
+    let moving = |setting: &str| {
+        let features = json!([{"name": "prefers-reduced-motion", "value": setting}]);
+        tab.cdp("Emulation.setEmulatedMedia", &json!({ "features": features }));
+        tab.go(&world.url("job-dead"));
+        tab.js("document.querySelector('.act [popovertarget]').click()");
+        tab.until("return document.querySelector('[popover]:popover-open') !== null");
+        tab.js("return document.getAnimations().length")
+    };
+    assert_ne!(moving("no-preference"), 0);
+    assert_eq!(moving("reduce"), 0);
+}
+
 /// What opens over a page: questions, menus, the palette; and the form of the login.
 #[test]
 fn what_opens_over_a_page_and_the_login_are_sound() {
