@@ -259,7 +259,9 @@ impl Fill<'_> {
         self.send("PUT", "/v1/subscriptions/warehouse", &json!({"events": "order.*"}));
         let name = self.say("event metadata name", "tenant");
         let event = json!({
-            "type": "order.paid", "data": {"item": self.say("event data", "kettle")},
+            "type": "order.paid",
+            "data": {"number": 912_331, "customer": 1, "item": self.say("event data", "kettle"),
+                     "total": 7481, "address": "12 Long Road, Little Town"},
             "partition_key": self.say("event partition key", "customer-7"),
             "idempotency_key": self.say("event idempotency key", "order-1017"),
             "metadata": {name: self.say("event metadata", "acme")},
