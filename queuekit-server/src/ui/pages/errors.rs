@@ -137,7 +137,7 @@ pub(in crate::ui) fn newer(viewer: &Viewer, query: &str, count: u64) -> Newer {
 
 fn newest(base: &str, queue: &str, count: u64) -> Newer {
     Newer {
-        count: if count == 0 { String::new() } else { Count::exact(count).to_string() },
+        told: if count == 0 { String::new() } else { format!("{} newer", Count::exact(count)) },
         url: match queue {
             "" => format!("{base}/ui/errors"),
             queue => format!("{base}/ui/errors?queue={}", query(queue)),

@@ -103,9 +103,9 @@ pub(in crate::ui) fn newer(viewer: &Viewer, query: &str, events: &NewEvents, sin
             && pattern.as_ref().is_none_or(|pattern| pattern.matches(kind))
     });
     let more = if told.and_more { "+" } else { "" };
-    let count = format!("{}{more}", Count::exact(told.count));
+    let newer = format!("{}{more} newer", Count::exact(told.count));
     let url = newest_url(viewer.base(), asked.types.trim());
-    Newer { count: if told.count == 0 { String::new() } else { count }, url, since: Some(since) }
+    Newer { told: if told.count == 0 { String::new() } else { newer }, url, since: Some(since) }
 }
 
 fn pattern(types: &str) -> Option<EventPattern> {
@@ -143,7 +143,7 @@ async fn log(viewer: &Viewer, asked: &Asked, now: Timestamp) -> Result<EventLog,
         }
     };
     let since = asked.up_to.is_none().then_some(found.up_to);
-    log.newer = Newer { count: String::new(), url: newest_url(base, types), since };
+    log.newer = Newer { told: String::new(), url: newest_url(base, types), since };
     log.rows = found.events.iter().map(|event| row(viewer, event, now)).collect();
     let types = query(types);
     log.older = found.older.map(|up_to| format!("{base}/ui/events?types={types}&up_to={up_to}"));

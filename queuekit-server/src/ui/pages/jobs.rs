@@ -75,12 +75,17 @@ pub(super) async fn show(viewer: Viewer, Query(asked): Query<Asked>) -> Result<R
     let rows: Vec<JobRow> =
         found.iter().flat_map(|found| &found.jobs).map(|job| JobRow::of(job, at)).collect();
     let here = jobs_url(viewer.base(), &filter.text);
+    let order = match is_recent(&viewer, &filter).await {
+        true => "The last to end first",
+        false => "By queue, then by status",
+    };
     let pager = pager(found.as_ref(), &here, asked.cursor.is_some());
     let selected = buttons(&viewer, found.as_ref().map_or(&[], |found| &found.jobs));
     let page = Jobs {
         shell: viewer.shell(Page::Jobs, "Jobs", &now),
         filter: filter.bar(&viewer, &now, typed, error),
-        newer: Newer { count: String::new(), url: here, since: None },
+        newer: Newer { told: String::new(), url: here, since: None },
+        order,
         rows,
         pager,
         selected,
@@ -99,10 +104,15 @@ pub(in crate::ui) async fn page(
     limit: usize,
     cursor: Option<&str>,
 ) -> Result<JobsBody<Job>, Failure> {
-    let recent = filter.is_of_ended() && viewer.can_list_recent().await;
+    let recent = is_recent(viewer, filter).await;
     let query = ToApi { filter: &filter.body, recent, limit, within_ms: READ_FOR_MS, cursor };
     let answer = viewer.find("/v1/jobs", &query).await?;
     answer.read()
+}
+
+/// Whether a list of the filter is by the time of the end.
+async fn is_recent(viewer: &Viewer, filter: &Filter) -> bool {
+    filter.is_of_ended() && viewer.can_list_recent().await
 }
 
 /// How many jobs the list of this query has ever had, if the figures of queues tell. A later page
@@ -115,15 +125,16 @@ pub(in crate::ui) fn total(viewer: &Viewer, now: &Snapshot, query: &str) -> Opti
     Filter::read(&asked.q).total(viewer, now)
 }
 
-/// The link to the same list with those that are newer; the list itself does not move.
+/// The link to the same list with those that came since; the list itself does not move. Jobs that
+/// were enqueued are not at its beginning, unless it is by the time of the end.
 pub(in crate::ui) fn newer(viewer: &Viewer, query: &str, since: u64, total: u64) -> Newer {
     let asked: Asked = serde_urlencoded::from_str(query).unwrap_or_default();
-    let count = total.saturating_sub(since);
-    Newer {
-        count: if count == 0 { String::new() } else { Count::exact(count).to_string() },
-        url: jobs_url(viewer.base(), &asked.q),
-        since: Some(since),
-    }
+    let what = if Filter::read(&asked.q).is_of_ended() { "newer" } else { "enqueued since" };
+    let told = match total.saturating_sub(since) {
+        0 => String::new(),
+        count => format!("{} {what}", Count::exact(count)),
+    };
+    Newer { told, url: jobs_url(viewer.base(), &asked.q), since: Some(since) }
 }
 
 impl Viewer {

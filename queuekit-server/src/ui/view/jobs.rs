@@ -11,6 +11,8 @@ pub(crate) struct Jobs {
     pub(crate) shell: Shell,
     pub(crate) filter: FilterBar,
     pub(crate) newer: Newer,
+    /// What the list is sorted by.
+    pub(crate) order: &'static str,
     pub(crate) rows: Vec<JobRow>,
     pub(crate) pager: Pager,
     /// What can be done with the selected jobs.
@@ -27,8 +29,8 @@ pub(crate) struct Jobs {
 #[derive(Clone, Debug, Default, Template)]
 #[template(path = "parts/newer.html")]
 pub(crate) struct Newer {
-    /// `1,204`; empty if there are none.
-    pub(crate) count: String,
+    /// `1,204 newer`; empty if there are none.
+    pub(crate) told: String,
     /// The same list, with them.
     pub(crate) url: String,
     /// How far the list went when it was loaded: how many jobs there had been, or the last place of

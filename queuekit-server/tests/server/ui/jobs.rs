@@ -181,6 +181,26 @@ fn a_copy_has_the_kind_of_its_original_and_another_payload() {
 }
 
 #[test]
+fn a_list_says_its_order_and_why_an_action_is_impossible() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    dead(&server, "q", "why");
+    enqueue(&server, &json!({"kind": "mail", "queue": "q"}));
+    let browser = Browser::new(&server);
+    let retry = "Only a dead or cancelled job can be retried";
+    for (filter, order, is_possible) in [
+        ("", "By queue, then by status", true),
+        ("status:ready", "By queue, then by status", false),
+        ("status:dead,completed", "The last to end first", true),
+    ] {
+        let page = browser.get(&format!("/ui/jobs?q={filter}")).expect(200).text;
+        assert!(page.contains(order), "{filter}: {page}");
+        let (_, button) = page.split_once("value=\"retry\"").expect(&page);
+        let button = button.split("<button").next().unwrap();
+        assert_eq!(!button.contains(retry), is_possible, "{filter}: {button}");
+    }
+}
+
+#[test]
 fn selected_jobs_are_changed_and_what_destroys_asks_first() {
     let server = Server::start(Store::of("memory").unwrap(), &[]);
     let ids: Vec<String> = (0..3).map(|_| dead(&server, "q", "why")).collect();

@@ -248,7 +248,7 @@ fn a_list_does_not_move_and_says_how_many_jobs_are_newer() {
     enqueue("a");
     enqueue("other");
     enqueue("a");
-    read_until(&mut stream, "2 newer, show");
+    read_until(&mut stream, "2 enqueued since, show");
     // Opened again, it still counts from when the list was loaded.
     let (_, mut again) = open(&server, &browser, "/ui/jobs?q=queue:a&since=1");
     read_until(&mut again, "event: newer");
