@@ -8,6 +8,8 @@ use crate::ui::viewer::Viewer;
 
 /// The most bytes or letters in a page; all of them can be downloaded.
 const BYTES: usize = 64 * 1024;
+/// Why contents are not shown.
+pub(super) const HIDDEN: &str = "The settings of the dashboard hide the contents of such jobs";
 
 impl Content {
     /// The contents of a job of this queue and kind.
@@ -20,8 +22,7 @@ impl Content {
     ) -> Self {
         let size = bytes.len() as u64;
         if viewer.is_redacted(queue, kind) {
-            let why = "The settings of the dashboard hide the contents of such jobs.";
-            let hidden = Some(why.to_owned());
+            let hidden = Some(format!("{HIDDEN}."));
             return Self { name, tree: None, raw: String::new(), hidden, bytes: size, download };
         }
         let text = std::str::from_utf8(bytes).ok();

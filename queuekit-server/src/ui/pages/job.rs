@@ -8,6 +8,7 @@ use queuekit::{Job, JobId, Status, Timestamp};
 use super::filter::Filter;
 use super::impossible::why_impossible;
 use super::job_life::{dots, gantt, ran, timeline, waited};
+use super::job_copy::why_no_copy;
 use super::queue::why_not_admin;
 use super::text::{jobs_url, query};
 use super::{job_row, jobs};
@@ -142,12 +143,6 @@ async fn kin(viewer: &Viewer, job: &Job, now: Timestamp) -> Result<Dots, Failure
     Ok(dots(&found.jobs, viewer.base(), now))
 }
 
-fn copy_url(viewer: &Viewer, job: &Job) -> Option<String> {
-    let is_hidden = viewer.is_redacted(job.queue.as_str(), job.kind.as_str());
-    let may = viewer.caller().has(Scope::Enqueue) && !is_hidden;
-    may.then(|| format!("{}/ui/jobs/{}/copy", viewer.base(), job.id))
-}
-
 /// All actions. One that is impossible says why.
 pub(super) fn actions(viewer: &Viewer, job: &Job) -> JobActions {
     let (id, status) = (job.id, job.status);
@@ -177,7 +172,8 @@ pub(super) fn actions(viewer: &Viewer, job: &Job) -> JobActions {
             .tone(Tone::Danger)
             .confirm("Delete this job?", "It is gone for good, with its errors and its result."),
     ];
-    JobActions { items, copy_url: copy_url(viewer, job) }
+    let copy_url = format!("{}/ui/jobs/{id}/copy", viewer.base());
+    JobActions { items, copy_url, why_no_copy: why_no_copy(viewer, job) }
 }
 
 /// The list of jobs with an error like this one.

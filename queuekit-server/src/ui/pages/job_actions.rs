@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::content::HIDDEN;
 use super::job::path;
+use super::job_copy::{editable, is_hidden};
 use crate::grammar::Span;
 use crate::ui::failure::Failure;
 use crate::ui::form::Form;
@@ -20,9 +22,6 @@ use crate::ui::viewer::Viewer;
 use crate::web::response_budget::BudgetedBody;
 use crate::web::{Problem, Scope};
 use crate::wire::{NewJobBody, millis};
-
-/// Longest payload that can be changed in a form.
-const FORM_BYTES: usize = 256 * 1024;
 
 /// An action by its name in the address.
 pub(super) async fn act(
@@ -72,11 +71,10 @@ pub(super) async fn file_of(
 /// The job, unless its contents are hidden.
 async fn shown(viewer: &Viewer, id: &str) -> Result<Job, Failure> {
     let job: Job = viewer.get(&path(id)?).await?.read()?;
-    if viewer.is_redacted(job.queue.as_str(), job.kind.as_str()) {
-        let detail = "the settings of the dashboard hide the contents of such jobs";
-        return Err(Failure::new(StatusCode::FORBIDDEN, detail));
+    match is_hidden(viewer, &job) {
+        true => Err(Failure::new(StatusCode::FORBIDDEN, HIDDEN)),
+        false => Ok(job),
     }
-    Ok(job)
 }
 
 /// Whatever the bytes are, a browser stores them and does not show them.
@@ -98,14 +96,8 @@ async fn ask(
     error: Option<String>,
 ) -> Result<Response, Failure> {
     viewer.caller().need(Scope::Enqueue)?;
-    let Ok(payload) = std::str::from_utf8(&job.payload) else {
-        let detail = "the payload of the job is no text, so that it cannot be changed in a form";
-        return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, detail));
-    };
-    if payload.len() > FORM_BYTES {
-        let detail = "the payload of the job is too large for a form";
-        return Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, detail));
-    }
+    let payload = editable(job);
+    let payload = payload.map_err(|why| Failure::new(StatusCode::UNPROCESSABLE_ENTITY, why))?;
     let text = |name: &str, own: String| sent.map_or(own, |form| form.get(name).to_owned());
     let now = viewer.ui.0.board.now().await;
     let page = CopyPage {

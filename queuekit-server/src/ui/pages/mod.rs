@@ -16,6 +16,7 @@ mod history_read;
 mod impossible;
 mod job;
 mod job_actions;
+mod job_copy;
 mod job_life;
 pub(super) mod job_live;
 mod job_row;

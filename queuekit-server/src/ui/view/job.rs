@@ -50,8 +50,10 @@ pub(crate) struct JobHead {
 #[template(path = "parts/job_actions.html")]
 pub(crate) struct JobActions {
     pub(crate) items: Vec<Action>,
-    /// The form that enqueues a copy, with the prefix; none if this viewer may not enqueue.
-    pub(crate) copy_url: Option<String>,
+    /// The form that enqueues a copy, with the prefix.
+    pub(crate) copy_url: String,
+    /// Why the form is not offered.
+    pub(crate) why_no_copy: Option<&'static str>,
 }
 
 /// What is known about the job.

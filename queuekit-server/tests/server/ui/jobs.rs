@@ -126,6 +126,7 @@ fn s9_contents_that_the_settings_hide_are_on_no_page() {
         let id = enqueue(&server, &json!({"kind": kind, "queue": queue, "payload": payload}));
         let page = browser.get(&format!("/ui/jobs/{id}")).expect(200).text;
         assert_eq!(!page.contains("hunter2"), is_hidden, "{queue} {kind}: {page}");
+        assert_eq!(!page.contains("/copy\""), is_hidden, "{queue} {kind}: {page}");
         for part in ["payload", "copy"] {
             let reply = browser.get(&format!("/ui/jobs/{id}/{part}"));
             assert_eq!(
@@ -177,6 +178,32 @@ fn a_copy_has_the_kind_of_its_original_and_another_payload() {
     for wrong in [&[("payload", "{")][..], &[("payload", "1"), ("delay", "soon")]] {
         let page = copy(wrong).expect(422).text;
         assert!(page.contains(wrong.last().unwrap().1), "what was typed is still there: {page}");
+    }
+}
+
+/// Guard: the button led to a page that only says that it cannot be done.
+#[test]
+fn a_copy_that_no_form_can_make_is_disabled_with_the_reason() {
+    let server = guarded();
+    let job = |payload: Value| {
+        let mut job = json!({"kind": "mail", "queue": "acme.mails"});
+        job.as_object_mut().unwrap().extend(payload.as_object().unwrap().clone());
+        let stored = by(&server, "admin", "POST", "/v1/jobs").json(&job).expect(201).value();
+        format!("/ui/jobs/{}", stored["id"].as_str().unwrap())
+    };
+    let text = job(json!({"payload": 1}));
+    let bytes = job(json!({"payload_base64": "//4="}));
+    let large = job(json!({"payload": "x".repeat(256 * 1024)}));
+    for (key, page, reason) in [
+        ("admin", &text, None),
+        ("reader", &text, Some("Your key lacks the scope enqueue")),
+        ("admin", &bytes, Some("The payload is no text, so a form cannot change it")),
+        ("admin", &large, Some("The payload is too large for a form")),
+    ] {
+        let page = Browser::of(&server, key).get(page).expect(200).text;
+        assert_eq!(page.contains("/copy\""), reason.is_none(), "{reason:?}: {page}");
+        let told = reason.map(|why| format!("<p class=\"why\" id=\"copy-why\">{why}</p>"));
+        assert!(told.is_none_or(|told| page.contains(&told)), "{reason:?}: {page}");
     }
 }
 
