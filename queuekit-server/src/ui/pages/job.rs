@@ -3,12 +3,13 @@
 use axum::extract::Path;
 use axum::response::Response;
 use queuekit::jobs::BulkActionName;
+use queuekit::schedules::ScheduleName;
 use queuekit::{Job, JobId, Status, Timestamp};
 
 use super::filter::Filter;
 use super::impossible::why_impossible;
-use super::job_life::{dots, gantt, ran, timeline, waited};
 use super::job_copy::why_no_copy;
+use super::job_life::{dots, gantt, ran, timeline, waited};
 use super::queue::why_not_admin;
 use super::text::{jobs_url, query};
 use super::{job_row, jobs};
@@ -23,7 +24,7 @@ use crate::web::Scope;
 use crate::wire::WhyBody;
 
 /// The last jobs of the kind that are shown.
-const KIN: usize = 20;
+const KIN: usize = 30;
 
 pub(super) async fn show(viewer: Viewer, Path(id): Path<String>) -> Result<Response, Failure> {
     viewer.caller().need(Scope::Read)?;
@@ -121,6 +122,17 @@ pub(super) fn facts(job: &Job, base: &str, now: Timestamp) -> JobFacts {
     items.extend(job.worker.as_ref().map(|worker| code("Worker", worker.to_string())));
     items.push(text("Leases", job.lease_seq.to_string()));
     items.push(text("Releases", job.releases.to_string()));
+    let schedule = job.metadata.get("schedule").and_then(|name| ScheduleName::new(name).ok());
+    items.extend(schedule.map(|name| {
+        let url = format!("{base}/ui/schedules/{name}");
+        link("Schedule", name.to_string(), url)
+    }));
+    let consumer = job.queue.as_str().strip_prefix("event.");
+    let consumer = consumer.filter(|_| job.metadata.get("queuekit.event").is_some());
+    items.extend(consumer.map(|name| {
+        let url = format!("{base}/ui/consumers/{name}");
+        link("Consumer", name.to_owned(), url)
+    }));
     items.extend(job.partition_key.as_ref().map(|key| {
         let filter = format!("queue:{queue} {}", written(&format!("key:{key}")));
         link("Partition key", key.to_string(), jobs_url(base, &filter))

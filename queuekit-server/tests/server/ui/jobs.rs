@@ -228,6 +228,32 @@ fn a_list_says_its_order_and_why_an_action_is_impossible() {
 }
 
 #[test]
+fn a_job_leads_to_its_schedule_and_its_consumer() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let job = json!({"kind": "report", "queue": "reports"});
+    let schedule = json!({"cron": "30 2 * * *", "job": job});
+    server.ask("PUT", "/v1/schedules/nightly").json(&schedule).expect(201);
+    server.ask("POST", "/v1/schedules/nightly/run").json(&json!({})).expect(201);
+    server.ask("PUT", "/v1/subscriptions/crm").json(&json!({"events": "user.*"})).expect(201);
+    server.ask("POST", "/v1/events").json(&json!({"type": "user.left"})).expect(201);
+    let browser = Browser::new(&server);
+    let page_in = |queue: &str| {
+        let jobs = server.get(&format!("/v1/jobs?queue={queue}")).send().expect(200).value();
+        let id = jobs["jobs"][0]["id"].as_str().unwrap_or_else(|| panic!("{jobs}")).to_owned();
+        browser.get(&format!("/ui/jobs/{id}")).expect(200).text
+    };
+    let page = page_in("reports");
+    assert!(page.contains("href=\"/ui/schedules/nightly\""), "{page}");
+    let page = page_in("event.crm");
+    assert!(page.contains("href=\"/ui/consumers/crm\""), "{page}");
+    // What anybody writes into metadata is no link, unless it can name a schedule.
+    let job = json!({"kind": "t", "queue": "q", "metadata": {"schedule": "../../login"}});
+    enqueue(&server, &job);
+    let page = page_in("q");
+    assert!(!page.contains("href=\"/ui/schedules/"), "{page}");
+}
+
+#[test]
 fn selected_jobs_are_changed_and_what_destroys_asks_first() {
     let server = Server::start(Store::of("memory").unwrap(), &[]);
     let ids: Vec<String> = (0..3).map(|_| dead(&server, "q", "why")).collect();
