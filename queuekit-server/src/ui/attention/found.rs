@@ -216,7 +216,7 @@ pub(crate) fn is_silent(age: Duration, quiet_for: Duration) -> bool {
 }
 
 /// Whether a group of errors that began then is new.
-pub(super) fn is_new(first: Timestamp, store_now: Timestamp) -> bool {
+pub(crate) fn is_new(first: Timestamp, store_now: Timestamp) -> bool {
     store_now.since(first) <= NEW
 }
 
@@ -259,7 +259,7 @@ pub(super) fn of_schedule(name: &str, due: Timestamp, as_of: Timestamp) -> Optio
 #[cfg(test)]
 mod tests {
     use queuekit::memory::MemoryStore;
-    use queuekit::{Client, JobDraft};
+    use queuekit::{Client, JobDraft, QueueName, queues};
 
     use super::*;
 
@@ -295,6 +295,58 @@ mod tests {
         assert_eq!(sentences(&plain), ["The oldest ready job of mails has waited 1m"]);
         let idle = of_queue(&queue(LAG, LATE, 0).await, Some("mailer"));
         assert_eq!(sentences(&idle), ["mails has 100 jobs ready and no worker"]);
+    }
+
+    /// Guard: each has a bound, and below it nothing is wrong.
+    #[test]
+    fn a_queue_in_trouble_has_a_sentence_for_it() {
+        fn told(change: impl FnOnce(&mut Queue)) -> Vec<String> {
+            let name = QueueName::try_from("mails".to_owned()).unwrap();
+            let mut queue = Queue::empty(name, Default::default(), Timestamp::default());
+            (queue.workers, queue.health.score) = (1, 100);
+            change(&mut queue);
+            of_queue(&queue, None).into_iter().map(|found| found.sentence).collect()
+        }
+        let jobs = |status, jobs| {
+            move |queue: &mut Queue| queue.counts.set(status, queues::Count::exact(jobs))
+        };
+        let full = |pending| {
+            move |queue: &mut Queue| {
+                queue.settings.max_pending = Some(10);
+                jobs(Status::Scheduled, pending)(queue);
+            }
+        };
+        let paused = |ready| {
+            move |queue: &mut Queue| {
+                queue.settings.paused = true;
+                jobs(Status::Ready, ready)(queue);
+            }
+        };
+        assert!(told(jobs(Status::Ready, 1)).is_empty());
+        assert_eq!(told(|queue| queue.corrupt = 1), ["mails has 1 job that cannot be read"]);
+        assert_eq!(told(jobs(Status::Expired, 1)), ["1 job of mails lost its worker"]);
+        assert!(told(full(8)).is_empty());
+        assert_eq!(told(full(9)), ["mails holds 9 of at most 10 pending jobs"]);
+        assert!(told(|queue| queue.health.score = ILL).is_empty());
+        assert_eq!(
+            told(|queue| queue.health.score = ILL - 1),
+            ["The health of mails is 49 of 100"]
+        );
+        assert!(told(paused(0)).is_empty());
+        assert_eq!(told(paused(1)), ["mails is paused, with 1 job ready"]);
+    }
+
+    /// Guard: a worker that is quiet sends fewer beats.
+    #[test]
+    fn a_worker_is_silent_once_a_beat_is_missing() {
+        let told = |age_ms, quiet_for| {
+            let age = SILENT + Duration::from_millis(age_ms);
+            of_worker("", "w1", age, quiet_for).map(|found| found.sentence)
+        };
+        assert_eq!(told(0, Duration::ZERO), None);
+        let silent = Some("Worker w1 was last heard of 25s ago".to_owned());
+        assert_eq!(told(1, Duration::ZERO), silent);
+        assert_eq!(told(5000, Duration::from_secs(5)), None);
     }
 
     #[tokio::test]

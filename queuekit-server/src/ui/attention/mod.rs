@@ -3,5 +3,5 @@
 mod found;
 mod seen;
 
-pub(crate) use found::{Found, LAG, Place, Remedy, Urgency, is_silent, reasons};
+pub(crate) use found::{Found, LAG, Place, Remedy, Urgency, is_new, is_silent, reasons};
 pub(crate) use seen::{Consumer, Due, Seen, Worker};

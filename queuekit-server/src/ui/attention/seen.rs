@@ -77,6 +77,7 @@ mod tests {
     use queuekit::queues::Count;
     use queuekit::store::capability::{Cause, Severity};
     use queuekit::{QueueName, Status};
+    use serde_json::json;
 
     use super::*;
     use crate::ui::attention::found::{LAG, Urgency};
@@ -104,6 +105,32 @@ mod tests {
         let consumers = vec![consumer("mailer", true), consumer("idle", true)];
         let seen = Seen { queues: queues.iter().collect(), consumers, ..Seen::default() };
         assert_eq!(sentences(&seen), ["Consumer mailer lags: 100 deliveries wait"]);
+    }
+
+    /// Guard: a group that only fails is retried without help, and one that is old is known.
+    #[test]
+    fn a_group_of_errors_is_told_for_an_hour_and_its_dead_jobs_can_be_retried() {
+        let hour_ms = 3_600_000;
+        let group = |deaths: u64| -> ErrorGroupBody {
+            let began = "1970-01-01T00:00:00Z";
+            let group = json!({
+                "id": "0123456789abcdef", "queue": "mails", "kind": "mail", "signature": "HTTP <n>",
+                "failures": 3, "deaths": deaths, "first": began, "last": began,
+                "sample": "01a2024a-5d52-7a42-9ab4-907047ec37a8",
+                "recent": {"hours": vec![0; 24], "days": vec![0; 7]},
+            });
+            serde_json::from_value(group).unwrap()
+        };
+        let told = |deaths, now_ms| {
+            let store_now = Timestamp::from_millis(now_ms);
+            let seen =
+                Seen { groups: vec![Cow::Owned(group(deaths))], store_now, ..Seen::default() };
+            let found = seen.concerns();
+            found.into_iter().map(|it| (it.urgency, it.remedy.is_some())).collect::<Vec<_>>()
+        };
+        assert_eq!(told(0, hour_ms), [(Urgency::Warning, false)]);
+        assert_eq!(told(1, hour_ms), [(Urgency::Error, true)]);
+        assert!(told(1, hour_ms + 1).is_empty());
     }
 
     #[test]

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::queue_rows::{queues_of, store_time};
 use super::text::query;
+use crate::ui::attention::is_new;
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
 use crate::ui::view::{
@@ -26,8 +27,6 @@ use crate::wire::{ErrorGroupBody, ErrorGroupsBody, MERGED_QUEUES, NoteBody, Rece
 const ROWS: usize = 100;
 /// The most queues to choose.
 const QUEUES: usize = 12;
-/// A group that began within this time is new.
-const NEW_MS: i64 = 3_600_000;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -170,7 +169,7 @@ pub(super) fn row(group: ErrorGroupBody, base: &str, now: Timestamp) -> GroupRow
         signature: group.signature,
         failures: Count::exact(group.failures),
         deaths: Count::exact(group.deaths),
-        is_new: first.age_ms < NEW_MS,
+        is_new: is_new(group.first.0, now),
         first,
         last: When::of(group.last.0, now),
         recent: recent(&group.recent),
