@@ -34,6 +34,7 @@ const WAITING: &[(&str, &[&str])] = &[
 /// each SQL function for other database crates by tests of its own. In a Redis
 /// Cluster so are calls over several queues; what is about one queue runs on one node.
 const LONG: &[(&str, &[&str])] = &[
+    ("mistakes", &["the_compiler_says_what_is_wrong"]),
     (
         "postgres",
         &[

@@ -1,0 +1,5 @@
+//! The feature of a store is not enabled.
+
+use queuekit::postgres::PostgresStore;
+
+fn main() {}

@@ -1,0 +1,23 @@
+//! A closure owns state that cannot be cloned for each run.
+
+use queuekit::prelude::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Payload)]
+#[payload(kind = "greet")]
+struct Greet {
+    name: String,
+}
+
+struct Pool;
+
+fn work(client: Client) -> Worker {
+    let pool = Pool;
+    Worker::new(client).handle(async move |job: Greet, _ctx: Ctx| {
+        let Pool = &pool;
+        println!("Hello, {}!", job.name);
+        JobResult::Ok(())
+    })
+}
+
+fn main() {}
