@@ -3,11 +3,16 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
+use queuekit::store::Backend;
+use queuekit_conformance::{Layer, Wrapped};
 use serde_json::{Value, json};
 
 /// The store behind the scheme `mine` keeps its jobs in a file.
@@ -68,4 +73,61 @@ fn a_registered_store_is_served_and_its_commands_work() {
     let own = rustix::process::getpid();
     rustix::process::kill_process(own, rustix::process::Signal::TERM).unwrap();
     assert_eq!(serving.join().unwrap(), ExitCode::SUCCESS);
+}
+
+/// A store whose `close` never returns, and blocks its thread.
+#[derive(Debug)]
+struct NeverCloses(Arc<dyn Backend>);
+
+#[async_trait]
+impl Layer for NeverCloses {
+    fn inner(&self) -> &Arc<dyn Backend> {
+        &self.0
+    }
+
+    async fn close(&self) -> queuekit::Result<()> {
+        thread::sleep(Duration::from_secs(600));
+        Ok(())
+    }
+}
+
+/// The store behind the scheme `blocking` blocks every thread of the runtime.
+async fn open_and_block(_: queuekit::Opening) -> queuekit::Result<queuekit::Client> {
+    for _ in 0..thread::available_parallelism().unwrap().get() * 2 {
+        drop(tokio::spawn(async { thread::sleep(Duration::from_secs(600)) }));
+    }
+    let store = NeverCloses(Arc::new(queuekit::memory::MemoryStore::new()));
+    Ok(queuekit::Client::new(Wrapped(store)))
+}
+
+#[test]
+fn a_second_signal_ends_a_process_whose_threads_are_all_blocked() {
+    const BLOCKED: &str = "QUEUEKIT_TEST_BLOCKED";
+    if std::env::var_os(BLOCKED).is_some() {
+        queuekit::register("blocking", open_and_block).unwrap();
+        command(&["serve", "--url", "blocking:", "--listen", "127.0.0.1:0"]);
+        return;
+    }
+    let mut blocked = Command::new(std::env::current_exe().unwrap());
+    let this = "a_second_signal_ends_a_process_whose_threads_are_all_blocked";
+    blocked.args([this, "--exact", "--nocapture"]).env(BLOCKED, "1").stdout(Stdio::piped());
+    let mut blocked = blocked.spawn().unwrap();
+    let mut stdout = BufReader::new(blocked.stdout.take().unwrap()).lines();
+    let serves = stdout.any(|line| line.unwrap().contains(" serves "));
+    assert!(serves, "it has not started");
+    let pid = rustix::process::Pid::from_child(&blocked);
+    // Two different ones: one that comes twice may count once.
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::INT] {
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+    let end = Instant::now() + Duration::from_secs(60);
+    let ended = loop {
+        match blocked.try_wait().unwrap() {
+            None if Instant::now() < end => thread::sleep(Duration::from_millis(20)),
+            ended => break ended,
+        }
+    };
+    let _ = blocked.kill();
+    let _ = blocked.wait();
+    assert_eq!(ended.expect("it ends by itself").code(), Some(1));
 }

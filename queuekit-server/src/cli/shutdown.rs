@@ -1,15 +1,20 @@
 //! Signals that stop the process.
 
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use queuekit::workers::RunSummary;
 use queuekit::{CancellationToken, RunningWorker};
 
+use super::exit::Exit;
 use super::systemd;
 
 /// How long running jobs have to finish after the first signal.
 const DRAIN: Duration = Duration::from_secs(30);
+/// How long the process may still run after the second signal, to release jobs and close the store.
+const FORCED: Duration = Duration::from_secs(5);
 
 /// SIGTERM and SIGINT (Ctrl-C): the first stops the process in order, the second at once.
 #[derive(Clone, Debug)]
@@ -19,22 +24,45 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Starts to handle the signals, which otherwise end the process.
+    /// Starts to handle the signals, which otherwise end the process. A thread of their own waits
+    /// for them: a task would never run while others block all threads of the runtime.
     pub(crate) fn listen() -> Result<Self> {
         let stop = Self { asked: CancellationToken::new(), forced: CancellationToken::new() };
-        let mut signals = Signals::listen()?;
         let told = stop.clone();
-        tokio::spawn(async move {
-            signals.next().await;
-            systemd::stopping();
-            tracing::info!(
-                "stopping: work in progress is finished first; a second signal stops immediately"
-            );
-            told.asked.cancel();
-            signals.next().await;
-            told.forced.cancel();
-        });
+        let (listening, listens) = mpsc::sync_channel(1);
+        let listen = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let listen = runtime.context("cannot listen for signals").and_then(|runtime| {
+                let signals = runtime.block_on(async { Signals::listen() })?;
+                Ok((runtime, signals))
+            });
+            match listen {
+                Ok((runtime, signals)) => {
+                    let _ = listening.send(Ok(()));
+                    runtime.block_on(told.obey(signals));
+                    std::process::exit(Exit::Failed as i32);
+                }
+                Err(error) => drop(listening.send(Err(error))),
+            }
+        };
+        let thread = thread::Builder::new().name("signals".to_owned()).spawn(listen);
+        thread.context("cannot start a thread for signals")?;
+        listens.recv().context("the thread for signals has ended")??;
         Ok(stop)
+    }
+
+    /// Completes when the process must end although it has not.
+    async fn obey(self, mut signals: Signals) {
+        signals.next().await;
+        systemd::stopping();
+        tracing::info!(
+            "stopping: work in progress is finished first; a second signal stops immediately"
+        );
+        self.asked.cancel();
+        signals.next().await;
+        self.forced.cancel();
+        tokio::time::sleep(FORCED).await;
+        tracing::error!("the process did not end within {FORCED:?} of a second signal: it exits");
     }
 
     /// Lets a worker run until it is asked to stop, then drains it. Jobs that take too long are
