@@ -146,7 +146,7 @@ mod tests {
         let environment = Environment::of(variables);
         let entry = environment.get("NO_FILE").is_none().then_some(&entry);
         let mailer = mailer(entry, &environment)?;
-        let name = mailer.server.map_or_else(String::new, |server| server.name().to_owned());
+        let name = mailer.server.map_or_else(String::new, |server| server.name());
         Ok((name, mailer.allowed.sender.map_or_else(String::new, |from| from.to_string())))
     }
 

@@ -2,16 +2,17 @@
 
 mod addresses;
 mod allowlist;
+mod bounded_answers;
 mod message;
 mod smtp;
 
 use std::time::Duration;
 
-use lettre::{AsyncTransport, Message};
+use lettre::Message;
+use lettre::transport::smtp::Error as SmtpError;
 use queuekit::workers::RawHandler;
 use queuekit::{Bytes, Ctx, JobError, JobResult};
 use serde::Serialize;
-use tokio::time::timeout;
 
 use message::message;
 
@@ -46,10 +47,8 @@ impl Mailer {
                  or GMAIL_USER and GMAIL_APP_PASSWORD, or [handlers.email] in queuekit.toml",
             )
         })?;
-        let (most, name) = (self.timeout, server.name());
-        let late = |_| JobError::retry(format!("{name} did not accept the mail within {most:?}"));
-        let sent = timeout(most, server.transport.send(message)).await.map_err(late)?;
-        let response = sent.map_err(|error| refused(server, error))?;
+        let sent = server.send(&message, self.timeout).await;
+        let response = sent.map_err(|error| refused(server, &error))?;
         let answer =
             format!("{} {}", response.code(), response.message().collect::<Vec<_>>().join(" "));
         let answer = server.without_login(&answer).chars().take(500).collect();
@@ -71,18 +70,18 @@ impl RawHandler for Mailer {
 
 /// Retries if the server cannot be reached or answers "later" (4xx), but not if it refuses the
 /// message (5xx).
-fn refused(server: &MailServer, error: lettre::transport::smtp::Error) -> JobError {
+fn refused(server: &MailServer, error: &anyhow::Error) -> JobError {
     let name = server.name();
-    let login = error.status().is_some_and(|code| LOGIN.contains(&u16::from(code)));
-    let permanent = error.is_permanent();
-    let told = format!("{:#}", anyhow::Error::from(error));
-    let told = anyhow::Error::msg(server.without_login(&told));
-    if login {
+    let told = anyhow::Error::msg(server.without_login(&format!("{error:#}")));
+    let answer = error.downcast_ref::<SmtpError>();
+    let code = answer.and_then(SmtpError::status);
+    if code.is_some_and(|code| LOGIN.contains(&u16::from(code))) {
         let hint = "the server refused the login: check SMTP_USER and SMTP_PASSWORD";
         return JobError::retry(told.context(format!("{name}: {hint}")));
     }
     let told = told.context(format!("{name} did not accept the mail"));
-    if permanent { JobError::fatal(told) } else { JobError::retry(told) }
+    let is_permanent = answer.is_some_and(SmtpError::is_permanent);
+    if is_permanent { JobError::fatal(told) } else { JobError::retry(told) }
 }
 
 /// Shows no fields, because they hold secrets.

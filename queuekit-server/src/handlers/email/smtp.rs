@@ -1,23 +1,44 @@
 //! The SMTP server that accepts mail.
 
 use std::str::FromStr;
+use std::time::Duration;
 
+use anyhow::{Context, Result, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use lettre::transport::smtp::Error;
-use lettre::transport::smtp::authentication::Credentials;
-use lettre::transport::smtp::client::{Tls, TlsParameters};
-use lettre::{AsyncSmtpTransport, Tokio1Executor};
+use lettre::Message;
+use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, TlsParameters};
+use lettre::transport::smtp::extension::ClientId;
+use lettre::transport::smtp::response::Response;
+use rustls::pki_types::ServerName;
 use serde::Deserialize;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 
+use super::bounded_answers::BoundedAnswers;
 use crate::loopback::is_this_host;
+use crate::tls_client;
+
+/// How long the server has to say goodbye, after it has accepted the mail.
+const GOODBYE: Duration = Duration::from_secs(1);
 
 /// A mail server. Each mail uses its own connection.
 pub(crate) struct MailServer {
-    name: String,
+    host: String,
+    port: u16,
+    login: Option<Credentials>,
     /// The password, alone and as it is sent.
     secrets: Vec<String>,
-    pub(super) transport: AsyncSmtpTransport<Tokio1Executor>,
+    tls: Tls,
+}
+
+/// How the connection is encrypted, with what that needs.
+enum Tls {
+    Implicit(TlsConnector, ServerName<'static>),
+    Starttls(TlsParameters),
+    None,
 }
 
 /// How the connection is encrypted.
@@ -40,24 +61,63 @@ impl MailServer {
         port: u16,
         login: Option<(String, String)>,
         encryption: Encryption,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self> {
         let tls = match encryption {
-            Encryption::Implicit => Tls::Wrapper(TlsParameters::new(host.to_owned())?),
-            Encryption::Starttls => Tls::Required(TlsParameters::new(host.to_owned())?),
+            Encryption::Implicit => {
+                Tls::Implicit(tls_client::connector()?, tls_client::server_name(host)?)
+            }
+            Encryption::Starttls => Tls::Starttls(TlsParameters::new(host.to_owned())?),
             Encryption::None => Tls::None,
         };
-        // The "dangerous" builder starts without TLS, which the next step sets.
-        let mut transport = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host);
-        transport = transport.port(port).tls(tls).timeout(None);
         let mut secrets = Vec::new();
-        if let Some((user, password)) = login {
+        if let Some((user, password)) = &login {
             // As AUTH PLAIN and AUTH LOGIN send them.
             let sent = [format!("\0{user}\0{password}"), password.clone()];
             secrets = sent.map(|text| STANDARD.encode(text)).to_vec();
             secrets.push(password.clone());
-            transport = transport.credentials(Credentials::new(user, password));
         }
-        Ok(Self { name: format!("{host}:{port}"), secrets, transport: transport.build() })
+        let login = login.map(|(user, password)| Credentials::new(user, password));
+        Ok(Self { host: host.to_owned(), port, login, secrets, tls })
+    }
+
+    /// Hands the mail over within this time, counted from the lookup of the server's name.
+    ///
+    /// # Errors
+    /// That of lettre if the server has refused it.
+    pub(super) async fn send(&self, mail: &Message, within: Duration) -> Result<Response> {
+        let late = |_| anyhow!("not within {within:?}");
+        let (answer, mut connection) =
+            timeout(within, self.deliver(mail)).await.map_err(late)??;
+        // The mail is accepted, whatever becomes of the connection.
+        let _ = timeout(GOODBYE, connection.quit()).await;
+        Ok(answer)
+    }
+
+    async fn deliver(&self, mail: &Message) -> Result<(Response, AsyncSmtpConnection)> {
+        let mut connection = self.connect().await?;
+        if let Some(login) = &self.login {
+            connection.auth(DEFAULT_MECHANISMS, login).await?;
+        }
+        let answer = connection.send(mail.envelope(), &mail.formatted()).await?;
+        Ok((answer, connection))
+    }
+
+    async fn connect(&self) -> Result<AsyncSmtpConnection> {
+        let tcp = TcpStream::connect((&*self.host, self.port)).await.context("cannot connect")?;
+        let peer = tcp.peer_addr().context("cannot connect")?;
+        let client = ClientId::default();
+        if let Tls::Implicit(tls, name) = &self.tls {
+            let stream =
+                tls.connect(name.clone(), tcp).await.context("the TLS handshake failed")?;
+            let stream = Box::new(BoundedAnswers::new(stream, peer));
+            return Ok(AsyncSmtpConnection::connect_with_transport(stream, &client).await?);
+        }
+        let stream = Box::new(BoundedAnswers::new(tcp, peer));
+        let mut connection = AsyncSmtpConnection::connect_with_transport(stream, &client).await?;
+        if let Tls::Starttls(tls) = &self.tls {
+            connection.starttls(tls.clone(), &client).await?;
+        }
+        Ok(connection)
     }
 
     /// What the server said, without the login, which it may repeat.
@@ -67,8 +127,8 @@ impl MailServer {
     }
 
     /// Host and port, for people.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
+    pub(crate) fn name(&self) -> String {
+        format!("{}:{}", self.host, self.port)
     }
 }
 

@@ -84,6 +84,25 @@ async fn a_server_that_is_not_there_or_silent_is_tried_again() {
 }
 
 #[tokio::test]
+async fn a_mail_that_was_accepted_is_sent_whatever_the_server_says_at_the_end() {
+    let server = MailServer::saying("QUIT", "");
+    let place = Place::within(beside(&server), &format!("{ON}timeout_ms = 60000\n")).await;
+    result(&place.run("email", mail()).await);
+    server.next();
+}
+
+#[tokio::test]
+async fn s6_an_answer_of_a_mail_server_that_has_no_end_is_given_up() {
+    for (verb, text) in
+        [("GREETING", "2"), ("GREETING", "220-here\r\n"), ("EHLO", "250-AUTH PLAIN\r\n")]
+    {
+        let server = MailServer::repeating(verb, text);
+        let place = Place::within(beside(&server), ON).await;
+        retried(&place.run("email", mail()).await, "has more than 32768 bytes or 256 lines");
+    }
+}
+
+#[tokio::test]
 async fn without_a_server_only_mail_fails_and_says_what_to_set() {
     let on = "[handlers]\nenabled = ['email', 'echo']\n";
     let place = Place::new(&format!("{on}[handlers.email]\nallow_from = ['@example.org']\n")).await;
@@ -139,7 +158,7 @@ async fn s7_a_server_elsewhere_encrypts_or_gets_no_mail() {
     let authority = Authority::new("tests");
     for begin in [Begin::Encrypted, Begin::Plain] {
         let tls = Some((certified(&authority), begin));
-        let server = MailServer::new(Manners { tls, says: None });
+        let server = MailServer::new(Manners { tls, ..Manners::default() });
         let how = if begin == Begin::Encrypted { "implicit" } else { "starttls" };
         let sandbox = || {
             let sandbox = at(&server, "localhost").env("SMTP_TLS", how);

@@ -34,6 +34,8 @@ pub(crate) struct Manners {
     /// What it says to the n-th connection, from 1, at a verb (`END` is the end of a mail), if not
     /// the usual; nothing at all for an empty text.
     pub(crate) says: Option<Says>,
+    /// A verb, and what it says at it without end.
+    pub(crate) repeats: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +62,11 @@ impl MailServer {
     pub(crate) fn saying(at: &'static str, text: &'static str) -> Self {
         let says: Says = Box::new(move |_, verb| (verb == at).then_some(text));
         Self::new(Manners { says: Some(says), ..Manners::default() })
+    }
+
+    /// Says this at this verb without end.
+    pub(crate) fn repeating(at: &'static str, text: &'static str) -> Self {
+        Self::new(Manners { repeats: Some((at, text)), ..Manners::default() })
     }
 
     pub(crate) fn next(&self) -> Mail {
@@ -149,6 +156,11 @@ impl<'a> Talk<'a> {
     where
         'a: 't,
     {
+        while let Some((at, text)) = self.manners.repeats
+            && at == verb
+        {
+            self.wire.get_mut().write_all(text.repeat(1000).as_bytes())?;
+        }
         let own = self.manners.says.as_ref().and_then(|says| says(self.number, verb));
         let text = own.unwrap_or(usual);
         if !text.is_empty() {
