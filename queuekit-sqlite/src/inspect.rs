@@ -12,7 +12,9 @@ use rusqlite::Connection;
 use crate::column_names::only;
 use crate::error::failed;
 use crate::schema;
-use crate::statements::{PROBE_DELETE, PROBE_INSERT};
+use crate::statements::{
+    PROBE_DELETE, PROBE_INSERT, PROBE_ROOM, SAVEPOINT, SAVEPOINT_RELEASE, SAVEPOINT_ROLLBACK,
+};
 use crate::{Create, SqliteStore, Synchronous};
 
 /// A log this large means that a reader has kept it from shrinking for long.
@@ -20,17 +22,23 @@ const LARGE_LOG_BYTES: u64 = 1 << 30;
 
 #[async_trait]
 impl Inspect for SqliteStore {
-    /// Inserts a row and removes it in one transaction: only a write shows that there is room. If
-    /// the store was opened with `create=nothing`, as `doctor` opens it, no byte of the file
-    /// changes.
+    /// Writes to the log as much as a call needs, undoes that, and then commits a row that it has
+    /// inserted and removed: only a write shows that there is room. If the store was opened with
+    /// `create=nothing`, as `doctor` opens it, no byte of the file changes.
     async fn check_writes(&self) -> Result<()> {
         if self.shared.config.create == Create::Nothing {
             return self.check_undone_write().await;
         }
         let probe = |step: &mut crate::Step<'_>| {
-            for sql in [PROBE_INSERT, PROBE_DELETE] {
-                let mut probe = step.conn.prepare_cached(sql).map_err(failed)?;
-                probe.execute([]).map_err(failed)?;
+            let execute = |sql| {
+                let probe = step.conn.prepare_cached(sql);
+                probe.and_then(|mut probe| probe.execute([])).map_err(failed)
+            };
+            execute(SAVEPOINT)?;
+            execute(PROBE_ROOM)?;
+            step.conn.cache_flush().map_err(failed)?;
+            for sql in [SAVEPOINT_ROLLBACK, SAVEPOINT_RELEASE, PROBE_INSERT, PROBE_DELETE] {
+                execute(sql)?;
             }
             Ok(())
         };

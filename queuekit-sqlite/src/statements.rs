@@ -40,6 +40,7 @@ statements! {
     MIGRATION_TABLE "migration_table"
     MIGRATION_VERSION "migration_version"
     MIGRATION_INSERT "migration_insert"
+    PROBE_ROOM "probe_room"
     PROBE_INSERT "probe_insert"
     PROBE_DELETE "probe_delete"
     QUEUE "queue"
