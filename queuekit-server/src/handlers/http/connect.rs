@@ -35,9 +35,6 @@ pub(super) trait Lookup: Send + Sync {
     ) -> impl Future<Output = io::Result<Vec<SocketAddr>>> + Send;
 }
 
-/// Uses the resolver of the system.
-pub(super) struct System;
-
 impl<L: Lookup> Connector<L> {
     /// # Errors
     /// If TLS cannot be set up.
@@ -83,12 +80,6 @@ impl<L: Lookup> Connector<L> {
         })?;
         let encrypted = self.tls.connect(name, stream).await;
         Ok(Box::new(encrypted.map_err(|error| unreached("the TLS handshake failed", error))?))
-    }
-}
-
-impl Lookup for System {
-    async fn lookup(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-        Ok(tokio::net::lookup_host((host, port)).await?.collect())
     }
 }
 

@@ -5,6 +5,7 @@ mod connect;
 mod credential;
 mod exchange;
 mod request;
+mod resolver;
 mod response;
 mod signature;
 mod ssrf_guard;
@@ -20,9 +21,10 @@ use queuekit::workers::RawHandler;
 use queuekit::{Bytes, Ctx, JobError, JobId, JobResult};
 use tokio::time::{Instant, timeout_at};
 
-use connect::{Connector, System};
+use connect::Connector;
 use exchange::exchange;
 use request::Request;
+use resolver::Resolver;
 use response::Answer;
 
 pub(crate) use allowed_target::AllowedTarget;
@@ -36,7 +38,7 @@ const REDIRECTS: usize = 3;
 
 /// The handler of the kind `http`.
 pub(crate) struct Webhook {
-    connector: Connector<System>,
+    connector: Connector<Resolver>,
     keys: Option<SigningKeys>,
     keys_by_host: BTreeMap<String, SigningKeys>,
     credentials: Credentials,
@@ -53,7 +55,7 @@ impl Webhook {
         credentials: Credentials,
         timeouts: Timeouts,
     ) -> Result<Self, rustls::Error> {
-        let connector = Connector::new(guard, System, timeouts)?;
+        let connector = Connector::new(guard, Resolver::of_system(), timeouts)?;
         Ok(Self { connector, keys, keys_by_host, credentials, whole: timeouts.whole })
     }
 
