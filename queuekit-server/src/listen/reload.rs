@@ -5,8 +5,8 @@ use std::sync::Arc;
 use anyhow::bail;
 
 use super::tls::{self, Tls};
-use crate::web::HttpOptions;
 use crate::web::limits::LiveLimits;
+use crate::web::{HttpLimits, HttpOptions};
 
 /// The parts of a running server that can change: its keys, its certificate and its limits.
 pub(crate) struct Reloader {
@@ -37,9 +37,7 @@ impl Reloader {
             tls.replace(acceptor);
         }
         self.options.keys.replace(&options.keys);
-        #[cfg(unix)]
-        super::fd_limit::raise(options.limits.connections);
-        self.limits.replace(&options.limits);
+        self.limits.replace(&within_files(options.limits));
         let fixed = fixed(&self.options, options);
         if !fixed.is_empty() {
             let names = fixed.join(", ");
@@ -47,6 +45,13 @@ impl Reloader {
         }
         Ok(())
     }
+}
+
+/// These limits, with no more connections than this process can open.
+pub(super) fn within_files(limits: HttpLimits) -> HttpLimits {
+    #[cfg(unix)]
+    let limits = HttpLimits { connections: super::fd_limit::raise(limits.connections), ..limits };
+    limits
 }
 
 /// Names of settings that have changed, and that need a restart.

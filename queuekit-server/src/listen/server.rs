@@ -21,7 +21,7 @@ use super::connections::{Connection, Connections};
 use super::discard_body::{Drains, discard_body};
 use super::disconnect::DetectDisconnect;
 use super::handshakes::{HANDSHAKE_TIMEOUT, Handshakes};
-use super::reload::Reloader;
+use super::reload::{self, Reloader};
 use super::tls::Tls;
 use crate::config::StoreAddress;
 use crate::web::HttpOptions;
@@ -68,15 +68,13 @@ impl Server {
         options: HttpOptions,
     ) -> anyhow::Result<Self> {
         refuse_unauthenticated_exposure(&options)?;
-        #[cfg(unix)]
-        super::fd_limit::raise(options.limits.connections);
         let tls = options.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let listener = listen(options.listen).with_context(|| {
             format!("cannot listen on {}; choose another address with --listen", options.listen)
         })?;
         let address = listener.local_addr().context("cannot find out the listening address")?;
         let stopping = CancellationToken::new();
-        let limits = LiveLimits::new(&options.limits);
+        let limits = LiveLimits::new(&reload::within_files(options.limits));
         let connections = Connections::new(Arc::clone(&limits), options.proxies.clone());
         let served = api::routes(client, &options, Arc::clone(&limits), stopping.clone());
         let routes = match &options.dashboard {

@@ -65,7 +65,19 @@ impl Sandbox {
     }
 
     pub(crate) fn start(&self, args: &[&str]) -> Running {
-        let mut command = self.command(args);
+        Self::running(self.command(args))
+    }
+
+    /// Starts it in a shell that has run this command first.
+    pub(crate) fn start_after(&self, first: &str, args: &[&str]) -> Running {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &format!("{first}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_queuekit")]);
+        shell.args(args).current_dir(self.directory.path()).env_clear();
+        shell.envs(self.environment.iter().cloned()).stdin(Stdio::null());
+        Self::running(shell)
+    }
+
+    fn running(mut command: Command) -> Running {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let stderr = BufReader::new(child.stderr.take().unwrap());

@@ -1,8 +1,31 @@
 //! `queuekit serve`
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Running, Sandbox};
+
+/// A connection to where the server says that it listens.
+fn connect(address: &str) -> TcpStream {
+    TcpStream::connect(address).unwrap()
+}
+
+/// Waits for the line that says where it listens.
+fn address(serve: &mut Running) -> String {
+    let line = serve.line();
+    line.strip_prefix("http://").unwrap().split(' ').next().unwrap().to_owned()
+}
+
+/// Asks whether it is alive, and waits for the answer this long.
+fn is_alive(address: &str, within: Duration) -> bool {
+    let mut stream = connect(address);
+    stream.set_read_timeout(Some(within)).unwrap();
+    write!(stream, "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).is_ok() && &answer == b"HTTP/1.1 200"
+}
 
 #[test]
 fn s1_beyond_this_machine_it_needs_a_key_or_a_word_that_none_is() {
@@ -83,4 +106,17 @@ fn systemd_is_told_of_its_beginning_its_life_and_its_end() {
         while systemd.recv(&mut [0; 100]).is_ok() {}
         systemd.set_nonblocking(false).unwrap();
     }
+}
+
+/// Guard: no more connections are admitted than the process can open.
+#[test]
+fn s6_where_few_files_may_be_open_silent_connections_make_room_too() {
+    let sandbox = Sandbox::new();
+    let few = ["serve", "--listen", "127.0.0.1:0"];
+    let mut serve = sandbox.start_after("ulimit -n 64", &few);
+    let address = address(&mut serve);
+    let silent: Vec<TcpStream> = (0..80).map(|_| connect(&address)).collect();
+    // They would be given up after 15 s.
+    assert!(is_alive(&address, Duration::from_secs(10)));
+    drop(silent);
 }
