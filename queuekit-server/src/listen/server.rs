@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -177,6 +178,7 @@ impl Server {
             let shaken = tokio::select! {
                 shaken = tokio::time::timeout(timeout, tls.accept(stream)) => shaken,
                 () = handshake.ended() => return,
+                () = service.stopping.cancelled() => return,
             };
             drop(handshake);
             if let Ok(Ok(stream)) = shaken {
@@ -214,7 +216,10 @@ impl Service {
         let end = connection.end_early();
         let on_admit = OnAdmit(Arc::new(move || Some(Box::new(connection.begin()?))));
         let drains = self.drains;
+        let has_begun = Arc::new(AtomicBool::new(false));
+        let begun = Arc::clone(&has_begun);
         let routes = self.routes.map_request(move |mut request: hyper::Request<_>| {
+            begun.store(true, Ordering::Relaxed);
             request.extensions_mut().insert(peer);
             request.extensions_mut().insert(on_admit.clone());
             request.extensions_mut().insert(end.clone());
@@ -229,6 +234,10 @@ impl Service {
         tokio::select! {
             ended = serving.as_mut() => return log(ended),
             () = self.stopping.cancelled() => {}
+        }
+        // Hyper would wait for the rest of a first head that has begun, and nobody has asked yet.
+        if !has_begun.load(Ordering::Relaxed) {
+            return;
         }
         serving.as_mut().graceful_shutdown();
         log(serving.await);

@@ -120,3 +120,20 @@ fn s6_where_few_files_may_be_open_silent_connections_make_room_too() {
     assert!(is_alive(&address, Duration::from_secs(10)));
     drop(silent);
 }
+
+#[test]
+fn s6_a_head_that_has_begun_does_not_hold_up_the_end() {
+    let sandbox = Sandbox::new();
+    for sent in ["", "G", "GET / HTTP/1.1\r\nHo"] {
+        let mut serve = sandbox.start(&["serve", "--listen", "127.0.0.1:0"]);
+        let address = address(&mut serve);
+        let mut stranger = connect(&address);
+        stranger.write_all(sent.as_bytes()).unwrap();
+        // Connections are accepted one after the other.
+        assert!(is_alive(&address, Duration::from_secs(60)));
+        serve.signal("TERM");
+        let (code, said) = serve.ended();
+        assert_eq!(code, Some(0));
+        assert!(said.contains("stopped") && !said.contains("aborted"), "{sent:?}: {said}");
+    }
+}
