@@ -9,4 +9,5 @@ mod production;
 mod secrets;
 mod serve;
 mod settings;
+mod tls;
 mod work;
