@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 use axum::Router;
+use axum::http::HeaderValue;
+use axum::http::header::STRICT_TRANSPORT_SECURITY;
+use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -86,6 +89,10 @@ impl Server {
                 &options.proxies,
             )?),
             None => served.routes,
+        };
+        let routes = match &tls {
+            Some(_) => routes.layer(axum::middleware::map_response(stay_encrypted)),
+            None => routes,
         };
         let (handshakes, drains) = (Handshakes::new(), Drains::default());
         Ok(Self {
@@ -242,6 +249,13 @@ impl Service {
         serving.as_mut().graceful_shutdown();
         log(serving.await);
     }
+}
+
+/// Has browsers use TLS for this host for a year, also where a person types its name.
+async fn stay_encrypted(mut answer: Response) -> Response {
+    let year = HeaderValue::from_static("max-age=31536000");
+    answer.headers_mut().insert(STRICT_TRANSPORT_SECURITY, year);
+    answer
 }
 
 /// Listens there, with buffers of a fixed size for each connection.
