@@ -1,11 +1,13 @@
 //! The environment, and the file `.env`, which it overrides.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
 
+use super::settings_text;
 use crate::error::Usage;
 
 /// The file whose variables the environment of the process overrides.
@@ -79,10 +81,7 @@ impl Environment {
     }
 
     /// The value of this variable, parsed.
-    pub(crate) fn parse<T: FromStr<Err: std::fmt::Display>>(
-        &self,
-        name: &str,
-    ) -> Result<Option<T>> {
+    pub(crate) fn parse<T: FromStr<Err: fmt::Display>>(&self, name: &str) -> Result<Option<T>> {
         let read = |text: &str| {
             text.parse().map_err(|error| Usage::error(format!("the variable {name}: {error}")))
         };
@@ -90,18 +89,18 @@ impl Environment {
     }
 
     fn of_file(path: &Path) -> Result<HashMap<String, String>> {
-        match dotenvy::from_path_iter(path).and_then(Iterator::collect) {
+        let unread = |error: &dyn fmt::Display| anyhow!("cannot read {}: {error}", path.display());
+        let text = settings_text::read(path).map_err(|error| unread(&error))?.unwrap_or_default();
+        match dotenvy::from_read_iter(text.as_bytes()).collect() {
             Ok(variables) => Ok(variables),
-            Err(error) if error.not_found() => Ok(HashMap::new()),
             // The file may hold secrets, and the parser's error repeats its lines.
             Err(dotenvy::Error::LineParse(line, _)) => {
-                let text = std::fs::read_to_string(path).unwrap_or_default();
                 let at = text.lines().position(|found| found.contains(line.trim()));
                 let at = at.map_or_else(|| "a line".to_owned(), |at| format!("line {}", at + 1));
                 let rule = "write NAME=value, with quotes around a value with spaces";
                 Err(Usage::error(format!("{}: cannot read {at}: {rule}", path.display())))
             }
-            Err(error) => Err(anyhow!("cannot read {}: {error}", path.display())),
+            Err(error) => Err(unread(&error)),
         }
     }
 

@@ -12,6 +12,7 @@ mod http;
 mod listen;
 mod plain_text;
 mod secret;
+mod settings_text;
 mod sources;
 mod store;
 mod switch;

@@ -138,4 +138,9 @@ fn an_argument_that_is_no_text_is_refused_and_a_device_is_not_read_to_its_end() 
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
     sandbox.run(&["enqueue", "echo", "--payload", "@/dev/zero"]).failed(2, &["more than 16777216"]);
     sandbox.run(&["stats", "--config", "/dev/zero"]).failed(1, &["is it a settings file?"]);
+    for name in [".env", "queuekit.toml"] {
+        std::os::unix::fs::symlink("/dev/zero", sandbox.path(name)).unwrap();
+        sandbox.run(&["stats"]).failed(1, &[name, "not a regular file"]);
+        std::fs::remove_file(sandbox.path(name)).unwrap();
+    }
 }
