@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use axum::http::{Method, Request, StatusCode};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use tokio::time::timeout;
@@ -21,6 +21,8 @@ use crate::server_connector::{Connector, connector};
 
 /// Time for a whole call; longer than a store may take.
 const CALL: Duration = Duration::from_secs(60);
+/// Largest answer that is read. A server answers at most a page, or one job with its payload.
+const ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 /// The URL of a server, and the key for it. `Debug` leaves out the key.
 #[derive(Clone)]
@@ -99,7 +101,12 @@ impl Remote {
         }
         let response = self.http.request(request.body(Full::new(body))?).await?;
         let status = response.status();
-        Ok((status, response.into_body().collect().await?.to_bytes()))
+        let body = Limited::new(response.into_body(), ANSWER_BYTES).collect().await;
+        let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+            true => anyhow!("its answer has more than {ANSWER_BYTES} bytes"),
+            false => anyhow!(error),
+        })?;
+        Ok((status, body.to_bytes()))
     }
 }
 
@@ -216,6 +223,27 @@ mod tests {
             () = serve => unreachable!(),
         };
         assert!(told.ends_with("no answer within 60s"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn s6_an_answer_that_is_larger_than_any_is_not_read_to_its_end() {
+        let (listener, address) = listen().await;
+        let serve = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            read_head(&mut stream).await;
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", u64::MAX / 2);
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let piece = vec![b'['; 1 << 20];
+            let mut sent = 0;
+            while stream.write_all(&piece).await.is_ok() {
+                sent += piece.len();
+            }
+            sent
+        };
+        let url = format!("http://{address}");
+        let (told, sent) = tokio::join!(unanswered(&url), serve);
+        assert!(told.contains("more than 67108864 bytes"), "{told}");
+        assert!(sent < 2 * ANSWER_BYTES, "{sent} bytes");
     }
 
     #[tokio::test]
