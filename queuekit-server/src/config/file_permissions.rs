@@ -1,6 +1,7 @@
-//! Finds settings files with secrets that every user of this machine can read.
+//! Finds settings files with secrets that every user of this machine can read, and those that other
+//! users can write.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Sources, environment};
 
@@ -12,6 +13,22 @@ pub(crate) fn exposed(sources: &Sources) -> Vec<&Path> {
     [dotenv, settings].into_iter().flatten().filter(|path| everybody_reads(path)).collect()
 }
 
+/// Settings files, and their directories, that other users or a group can write: these could give
+/// themselves a key.
+pub(crate) fn writable(sources: &Sources) -> Vec<PathBuf> {
+    let dotenv = sources.environment.has_file().then_some(Path::new(environment::FILE));
+    let files = [dotenv, sources.path.as_deref()].into_iter().flatten();
+    let places = files.flat_map(|file| [file.to_owned(), directory_of(file)]);
+    places.filter(|path| others_write(path)).collect()
+}
+
+fn directory_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
 /// The finding and its remedy, for `doctor` and the log.
 pub(crate) const FOUND: &str = "every user can read this file, which holds a secret";
 pub(crate) const REMEDY: &str = "run chmod o= on it, or move the secret to the environment";
@@ -21,6 +38,18 @@ pub(crate) const REMEDY: &str = "run chmod o= on it, or move the secret to the e
 fn everybody_reads(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o004 != 0)
+}
+
+#[cfg(unix)]
+fn others_write(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o022 != 0)
+}
+
+/// This system has no file modes.
+#[cfg(not(unix))]
+fn others_write(_: &Path) -> bool {
+    false
 }
 
 /// This system has no file modes.

@@ -69,9 +69,9 @@ pub(super) const ITEMS: &[Item] = &[
     },
     Item {
         name: "file-modes",
-        what: "Only the owner can read files that hold payloads or secrets",
+        what: "Only the owner can read files that hold payloads or secrets, and write settings",
         setting: "`chmod 600` for the SQLite file, its `-wal` and `-shm`, `.env` and the TLS key; \
-                  at most 640 for a `queuekit.toml` with a secret",
+                  at most 640 for a `queuekit.toml` with a secret, else 644; 755 for its directory",
         look: checks::file_modes,
     },
     Item {

@@ -134,7 +134,13 @@ pub(super) fn file_modes(seen: &Seen<'_>) -> State {
     let exposed =
         file_permissions::exposed(seen.sources).into_iter().filter(|path| *path != dotenv);
     let all: Vec<PathBuf> = open.chain(exposed.map(Path::to_owned)).collect();
-    none_of(all.iter().map(|path| path.display()), "is readable by other users")
+    match none_of(all.iter().map(|path| path.display()), "is readable by other users") {
+        State::Ok => {
+            let writable = file_permissions::writable(seen.sources);
+            none_of(writable.iter().map(|path| path.display()), "can be written by other users")
+        }
+        state => state,
+    }
 }
 
 #[cfg(not(unix))]
@@ -334,7 +340,8 @@ mod tests {
     #[test]
     fn a_file_that_others_may_read_is_to_do() {
         use std::os::unix::fs::PermissionsExt;
-        let file = tempfile::NamedTempFile::new().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let file = tempfile::NamedTempFile::new_in(&directory).unwrap();
         let url = format!("sqlite://{}?migrate=off", file.path().display());
         let sources = Sources {
             file: toml::from_str("url = 'postgres://a:b@db/jobs'").unwrap(),
@@ -356,6 +363,31 @@ mod tests {
             let told = format!("{beside} is readable by other users");
             assert_eq!(state(file_modes, "", &url), to_do(&told));
             std::fs::remove_file(beside).unwrap();
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn settings_that_others_may_write_are_to_do() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("queuekit.toml");
+        std::fs::write(&path, "").unwrap();
+        let sources = Sources { path: Some(path.clone()), ..Sources::default() };
+        let look = |file: u32, of_directory: u32| {
+            for (path, mode) in [(&*path, file), (directory.path(), of_directory)] {
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+            }
+            file_modes(&Seen::of(&sources, "postgres:///jobs"))
+        };
+        assert_eq!(look(0o644, 0o755), State::Ok);
+        let told =
+            |path: &Path| to_do(&format!("{} can be written by other users", path.display()));
+        for mode in [0o664, 0o646] {
+            assert_eq!(look(mode, 0o755), told(&path), "{mode:o}");
+        }
+        for mode in [0o775, 0o757, 0o1777] {
+            assert_eq!(look(0o644, mode), told(directory.path()), "{mode:o}");
         }
     }
 }
