@@ -55,15 +55,15 @@ pub(crate) fn on_a_line(text: &str) -> String {
     text.chars().map(shown).filter(|letter| !is_unseen(*letter)).collect()
 }
 
-/// JSON for a terminal: the same value, with control characters escaped. They occur in strings
-/// only.
+/// The same JSON, with characters escaped that nobody would see. They occur in strings only, except
+/// for white space between values, which stays.
 pub(crate) fn escaped(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for letter in json.chars() {
-        if is_unseen(letter) {
-            shown.push_str(&unseen::escaped(letter));
-        } else {
-            shown.push(letter);
+        match letter {
+            '\n' | '\r' | '\t' => shown.push(letter),
+            _ if is_unseen(letter) => shown.push_str(&unseen::escaped(letter)),
+            _ => shown.push(letter),
         }
     }
     shown
@@ -95,5 +95,6 @@ mod tests {
         let shown = escaped(&json);
         assert_eq!(shown, "\"a\\u009bb\\u202e\\udb40\\udc41é\"");
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+        assert_eq!(escaped("{\"a\":\r\n\t[\"\\n\"]}"), "{\"a\":\r\n\t[\"\\n\"]}");
     }
 }

@@ -1,7 +1,7 @@
 //! Output of commands: the answer on stdout, everything else on stderr.
 
 use std::fmt;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, Write};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -33,16 +33,14 @@ impl Output {
         self.raw(&serde_json::to_string(value)?)
     }
 
-    /// Writes a line of JSON byte for byte, for programs. On a terminal, control characters are
-    /// escaped.
+    /// Writes a line of JSON as it is, except that characters that nobody would see are escaped: it
+    /// may end up on a terminal.
     pub(crate) fn raw(&self, line: &str) -> Result<()> {
         let mut out = io::stdout().lock();
-        let escaped = out.is_terminal().then(|| escaped(line));
-        let line = escaped.as_deref().unwrap_or(line);
-        written(writeln!(out, "{line}").and_then(|()| out.flush()))
+        written(writeln!(out, "{}", escaped(line)).and_then(|()| out.flush()))
     }
 
-    /// Writes an answer of the server as JSON, byte for byte, or formatted for people.
+    /// Writes an answer of the server as JSON, or formatted for people.
     pub(crate) fn forward(&self, json: &str, text: impl FnOnce() -> Result<String>) -> Result<()> {
         if self.json { self.raw(json) } else { self.line(text()?) }
     }

@@ -21,7 +21,8 @@ An exported key is not sent to a server that only `.env` names
 
 **Output.** Tables are for people, and coloured on a terminal unless `NO_COLOR` is set. Control
 characters are removed from texts. With `--json`, a list has a line of JSON per item, and everything
-else is one line, byte for byte as the HTTP API answers it ([http.md](http.md), `/openapi.json`).
+else is one line, with the value that the HTTP API answers ([http.md](http.md), `/openapi.json`).
+Control characters, and those that change the writing direction, are escaped in strings.
 Commands that make several calls, or none, print the JSON below. New versions may add fields:
 
 - `enqueue`: a line for each job, `{"outcome": "created" or "duplicate", "id"}`
