@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::time::Instant;
 
 use crate::peer_network::{is_proxy, network_of};
 use crate::web::HttpLimits;
@@ -17,6 +18,8 @@ use crate::web::limits::LiveLimits;
 
 /// Time to receive the head of a request while more than half of the places are taken.
 const CROWDED_HEADER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a connection has to send its first request before others of its address replace it.
+const PROTECTED: Duration = Duration::from_secs(1);
 
 /// All open connections.
 #[derive(Debug)]
@@ -31,9 +34,17 @@ pub(super) struct Connections {
 #[derive(Debug, Default)]
 struct Open {
     next: u64,
-    by_address: HashMap<IpAddr, usize>,
+    by_address: HashMap<IpAddr, OfAddress>,
     /// Connections without an admitted request in progress, those longest without one first.
     idle: BTreeMap<u64, ConnectionEnd>,
+}
+
+/// The connections of one address.
+#[derive(Debug, Default)]
+struct OfAddress {
+    open: usize,
+    /// Those of which no request was admitted yet, oldest first, with the time of their opening.
+    strangers: BTreeMap<u64, (Instant, ConnectionEnd)>,
 }
 
 /// An open connection, until it is dropped.
@@ -42,6 +53,8 @@ pub(super) struct Connection {
     connections: Arc<Connections>,
     address: IpAddr,
     activity: Mutex<Activity>,
+    /// Its first number.
+    stranger: u64,
     evicted: ConnectionEnd,
     pub(super) header_timeout: Duration,
     _place: OwnedSemaphorePermit,
@@ -64,14 +77,15 @@ impl Connections {
         Arc::new(Self { limits, proxies, open: Mutex::default(), idled: Notify::new() })
     }
 
-    /// Admits a connection from this address; `None` if the address has as many as it may. If all
-    /// places are taken, it closes the connection that has been idle for longest, or, if none is
-    /// idle, waits for one to be or to end.
+    /// Admits a connection from this address. If the address has as many as it may, this closes the
+    /// oldest one of which no request was admitted yet; `None` if there is none that has had time
+    /// for one. If all places are taken, it closes the connection that has been idle for longest,
+    /// or, if none is idle, waits for one to be or to end.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Connection> {
         let address = network_of(peer);
         let is_proxy = is_proxy(peer, &self.proxies);
         let of_address = self.limits.now().connections_of_address;
-        if !is_proxy && self.open().by_address.get(&address) >= Some(&of_address) {
+        if !is_proxy && !self.open().make_room_at(address, of_address) {
             return None;
         }
         let places = &self.limits.connections;
@@ -88,10 +102,19 @@ impl Connections {
             if is_crowded { header_timeout.min(CROWDED_HEADER_TIMEOUT) } else { header_timeout };
         let mut open = self.open();
         let evicted = ConnectionEnd::new();
-        *open.by_address.entry(address).or_default() += 1;
-        let activity = Mutex::new(Activity { requests: 0, number: open.idle(&evicted) });
-        let connections = Arc::clone(self);
-        Some(Connection { connections, address, activity, evicted, header_timeout, _place: place })
+        let number = open.idle(&evicted);
+        let of_address = open.by_address.entry(address).or_default();
+        of_address.open += 1;
+        of_address.strangers.insert(number, (Instant::now(), evicted.clone()));
+        Some(Connection {
+            connections: Arc::clone(self),
+            address,
+            activity: Mutex::new(Activity { requests: 0, number }),
+            stranger: number,
+            evicted,
+            header_timeout,
+            _place: place,
+        })
     }
 
     /// Closes the connection that has been idle for longest, as soon as one is.
@@ -117,6 +140,22 @@ impl Open {
         self.idle.insert(number, evicted.clone());
         number
     }
+
+    /// Whether the address may have one more connection, for which this may close one.
+    fn make_room_at(&mut self, address: IpAddr, most: usize) -> bool {
+        let Some(of_address) = self.by_address.get_mut(&address) else { return true };
+        if of_address.open < most {
+            return true;
+        }
+        let Some(oldest) = of_address.strangers.first_entry() else { return false };
+        let (opened, _) = oldest.get();
+        if opened.elapsed() < PROTECTED {
+            return false;
+        }
+        let (_, evicted) = oldest.remove();
+        evicted.end();
+        true
+    }
 }
 
 impl Connection {
@@ -130,6 +169,9 @@ impl Connection {
             return None;
         }
         open.idle.remove(&activity.number);
+        if let Some(of_address) = open.by_address.get_mut(&self.address) {
+            of_address.strangers.remove(&self.stranger);
+        }
         activity.requests += 1;
         Some(ActiveRequest(Arc::clone(self)))
     }
@@ -171,8 +213,9 @@ impl Drop for Connection {
         let mut open = self.connections.open();
         open.idle.remove(&number);
         if let Some(others) = open.by_address.get_mut(&self.address) {
-            *others -= 1;
-            if *others == 0 {
+            others.strangers.remove(&self.stranger);
+            others.open -= 1;
+            if others.open == 0 {
                 open.by_address.remove(&self.address);
             }
         }
@@ -194,7 +237,7 @@ mod tests {
         connections.admit(address.parse().unwrap()).await
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn s6_one_address_has_a_part_of_the_connections_and_a_proxy_all() {
         let connections = connections(100, 2);
         let first = from(&connections, "192.0.2.1").await.unwrap();
@@ -209,6 +252,27 @@ mod tests {
         for _ in 0..3 {
             std::mem::forget(from(&connections, "10.1.2.3").await.unwrap());
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_silent_connections_of_an_address_make_room_for_its_others() {
+        let connections = connections(100, 3);
+        let used = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
+        drop(used.begin().unwrap());
+        let silent = from(&connections, "192.0.2.1").await.unwrap();
+        let younger = from(&connections, "192.0.2.1").await.unwrap();
+        tokio::time::advance(PROTECTED - Duration::from_millis(1)).await;
+        assert!(from(&connections, "192.0.2.1").await.is_none(), "each has time for a request");
+        tokio::time::advance(Duration::from_millis(1)).await;
+        let next = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
+        assert!(silent.evicted.has_ended() && !younger.evicted.has_ended());
+        drop(silent);
+        let _request = next.begin().unwrap();
+        let _last = from(&connections, "192.0.2.1").await.unwrap();
+        drop(younger);
+        tokio::time::advance(PROTECTED - Duration::from_millis(1)).await;
+        assert!(from(&connections, "192.0.2.1").await.is_none(), "two have had a request");
+        assert!(!used.evicted.has_ended() && !next.evicted.has_ended());
     }
 
     #[tokio::test]

@@ -266,7 +266,10 @@ fn s6_one_address_has_its_part_of_the_connections() {
     let server = guarded_with("[limits]\nmax_connections_per_address = 3");
     let open = || {
         let mut stream = TcpStream::connect(server.address()).unwrap();
-        let _ = write!(stream, "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n");
+        // Strangers would be replaced after a second.
+        let key = secret("admin");
+        let head = "GET /v1/queues HTTP/1.1\r\nhost: a\r\nauthorization: Bearer";
+        let _ = write!(stream, "{head} {key}\r\n\r\n");
         let mut byte = [0];
         (stream.read(&mut byte).unwrap_or(0) == 1).then_some(stream)
     };
@@ -286,7 +289,8 @@ fn s6_a_proxy_has_its_part_of_the_connections_unless_it_is_named() {
         let forward = |client: &u8| {
             let mut stream = TcpStream::connect(server.address()).unwrap();
             let of = format!("x-forwarded-for: 192.0.2.{client}");
-            let _ = write!(stream, "GET /healthz HTTP/1.1\r\nhost: a\r\n{of}\r\n\r\n");
+            let key = format!("authorization: Bearer {}", secret("admin"));
+            let _ = write!(stream, "GET /v1/queues HTTP/1.1\r\nhost: a\r\n{of}\r\n{key}\r\n\r\n");
             (stream.read(&mut [0]).unwrap_or(0) == 1).then_some(stream)
         };
         let clients: Vec<u8> = (0..8).collect();
