@@ -127,6 +127,7 @@ impl Expect {
 #[expect(missing_docs, reason = "each is the trait of that name")]
 pub enum Capability {
     Leases,
+    Checkpoints,
     Wakeups,
     Upkeep,
     Exchange,
@@ -143,8 +144,9 @@ pub enum Capability {
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Leases,
+        Self::Checkpoints,
         Self::Wakeups,
         Self::Upkeep,
         Self::Exchange,
@@ -163,6 +165,7 @@ impl Capability {
     pub fn is_in(self, capabilities: &Capabilities<'_>) -> bool {
         match self {
             Self::Leases => capabilities.leases.is_some(),
+            Self::Checkpoints => capabilities.checkpoints.is_some(),
             Self::Wakeups => capabilities.wakeups.is_some(),
             Self::Upkeep => capabilities.upkeep.is_some(),
             Self::Exchange => capabilities.exchange.is_some(),

@@ -6,19 +6,20 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use queuekit_core::capability::{
-    Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Control, Durability, Emission,
-    ErrorGroups, EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
-    History, Inspect, Leases, Migration, Migrations, Orders, Outbox, Report, ReportOutcome,
-    RescheduleOutcome, RetryOutcome, ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRows,
-    Schedules, SchemaStatus, Settlement, StoredEvents, StoredSettings, Upkeep, UpkeepReport,
-    Wakeup, Wakeups, Why, WorkerInfo, WorkerOrder, WorkerPage,
+    Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, CheckpointOutcome, Control, Durability,
+    Emission, ErrorGroups, EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact,
+    Finding, History, Inspect, KeepCheckpoints, Leases, Migration, Migrations, NewCheckpoint,
+    Orders, Outbox, Report, ReportOutcome, RescheduleOutcome, RetryOutcome, ScheduleChange,
+    ScheduleChanged, ScheduleQuery, ScheduleRows, Schedules, SchemaStatus, Settlement,
+    StoredEvents, StoredSettings, Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo,
+    WorkerOrder, WorkerPage,
 };
 use queuekit_core::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Bytes, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
-    ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page,
-    PageSize, Queue, QueueName, QueuePage, QueuePatch, QueueSettings, Reserve, Reserved, Result,
-    State, WorkerId,
+    Ack, AckOutcome, Backend, Bytes, Capabilities, Checkpoints, DeadLetter, DeadLetterOutcome,
+    EnqueueOutcome, ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome,
+    NewJob, Page, PageSize, Queue, QueueName, QueuePage, QueuePatch, QueueSettings, Reserve,
+    Reserved, Result, State, WorkerId,
 };
 
 /// Every operation of a store and of its capabilities. Each is passed on to the inner store unless
@@ -109,6 +110,18 @@ pub trait Layer: Debug + Send + Sync + 'static {
 
     async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
         self.leases().find_worker(worker).await
+    }
+
+    async fn put_checkpoint(&self, checkpoint: &NewCheckpoint) -> Result<CheckpointOutcome> {
+        self.keeps_checkpoints().put_checkpoint(checkpoint).await
+    }
+
+    async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>> {
+        self.keeps_checkpoints().checkpoints(lease).await
+    }
+
+    async fn forget_checkpoints(&self, ids: &[JobId]) -> Result<Vec<bool>> {
+        self.keeps_checkpoints().forget_checkpoints(ids).await
     }
 
     fn subscribe(&self, queues: &[QueueName]) -> Result<Wakeup> {
@@ -254,6 +267,11 @@ pub trait Layer: Debug + Send + Sync + 'static {
     /// The inner store's; shown only where it has it.
     fn leases(&self) -> &dyn Leases {
         self.inner().capabilities().leases.expect("the inner store's Leases")
+    }
+
+    /// The inner store's; shown only where it has it.
+    fn keeps_checkpoints(&self) -> &dyn KeepCheckpoints {
+        self.inner().capabilities().checkpoints.expect("the inner store's KeepCheckpoints")
     }
 
     /// The inner store's; shown only where it has it.

@@ -63,6 +63,7 @@ macro_rules! __with_fence {
                 r4_1_no_stale_token_calls_off
                 [Exchange] r4_1_no_stale_token_nacks_in_an_exchange
                 r6_1_no_stale_token_dead_letters
+                [Checkpoints] r13_10_no_stale_token_stores_a_checkpoint
             }
 
             job_history {
@@ -91,6 +92,20 @@ macro_rules! __with_fence {
                 r4_8_the_last_releases_are_kept
                 [Admin] r4_8_a_release_that_cancels_is_none
                 [Admin] r4_8_releases_outlast_the_end_and_a_retry
+            }
+
+            checkpoints {
+                [Checkpoints] r13_10_later_runs_read_what_earlier_ones_stored
+                [Checkpoints Admin] r13_10_checkpoints_outlast_the_end_and_a_retry
+                [Checkpoints] r13_10_a_name_keeps_its_first_result
+                [Checkpoints] r13_10_a_job_has_64_checkpoints
+                [Checkpoints] r13_10_the_results_of_a_job_have_1_mib
+                [Checkpoints] r13_10_only_the_holder_of_the_lease_reads
+                [Checkpoints] r13_10_no_job_inherits_checkpoints
+                [Checkpoints Admin Upkeep] r13_10_what_removes_a_job_removes_its_checkpoints
+                [Checkpoints] r13_10_an_operator_forgets_them_unless_the_job_runs
+                [Checkpoints Admin] r13_10_a_fresh_retry_runs_all_steps_again
+                [Checkpoints] (SecondHandle) r13_10_another_handle_reads_them
             }
 
             undecodable {

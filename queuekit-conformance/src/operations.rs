@@ -1,7 +1,7 @@
 //! The names of all operations.
 
 /// Every operation that a [`Layer`](crate::Layer) sees.
-pub const OPERATIONS: [&str; 49] = [
+pub const OPERATIONS: [&str; 52] = [
     "enqueue",
     "reserve",
     "ack",
@@ -20,6 +20,9 @@ pub const OPERATIONS: [&str; 49] = [
     "forget_worker",
     "list_workers",
     "find_worker",
+    "put_checkpoint",
+    "checkpoints",
+    "forget_checkpoints",
     "subscribe",
     "subscribe_cancels",
     "prune",

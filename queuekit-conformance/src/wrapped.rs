@@ -3,20 +3,13 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use queuekit_core::capability::{
-    Act, Admin, AuditEntry, AuditLog, Beat, CancelOutcome, Control, Durability, Emission,
-    ErrorGroups, EventFilter, EventPage, Exchange, Exchanged, ExtendOutcome, Fact, Finding,
-    History, Inspect, Leases, Migration, Migrations, Orders, Outbox, PoolUse, Report,
-    ReportOutcome, RescheduleOutcome, RestGuard, RetryOutcome, ScheduleChange, ScheduleChanged,
-    ScheduleQuery, ScheduleRows, Schedules, SchemaStatus, Settlement, StoredEvents, StoredSettings,
-    Upkeep, UpkeepReport, Wakeup, Wakeups, Why, WorkerInfo, WorkerOrder, WorkerPage,
-};
+use queuekit_core::capability::*;
 use queuekit_core::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Bytes, Capabilities, DeadLetter, DeadLetterOutcome, EnqueueOutcome,
-    ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome, NewJob, Page,
-    PageSize, Queue, QueueName, QueuePage, QueuePatch, QueueSettings, Reserve, Reserved, Result,
-    State, WorkerId,
+    Ack, AckOutcome, Backend, Bytes, Capabilities, Checkpoints, DeadLetter, DeadLetterOutcome,
+    EnqueueOutcome, ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome,
+    NewJob, Page, PageSize, Queue, QueueName, QueuePage, QueuePatch, QueueSettings, Reserve,
+    Reserved, Result, State, WorkerId,
 };
 
 use crate::layer::Layer;
@@ -97,6 +90,7 @@ impl<L: Layer> Backend for Wrapped<L> {
         let inner = self.0.capabilities();
         let mut own = inner;
         own.leases = inner.leases.map(|_| self as &dyn Leases);
+        own.checkpoints = inner.checkpoints.map(|_| self as &dyn KeepCheckpoints);
         own.wakeups = inner.wakeups.map(|_| self as &dyn Wakeups);
         own.upkeep = inner.upkeep.map(|_| self as &dyn Upkeep);
         own.exchange = inner.exchange.map(|_| self as &dyn Exchange);
@@ -110,6 +104,25 @@ impl<L: Layer> Backend for Wrapped<L> {
         own.history = inner.history.map(|_| self as &dyn History);
         own.control = inner.control.map(|_| self as &dyn Control);
         own
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<L: Layer> KeepCheckpoints for Wrapped<L> {
+    async fn put_checkpoint(&self, checkpoint: &NewCheckpoint) -> Result<CheckpointOutcome> {
+        self.0.called("put_checkpoint");
+        self.0.put_checkpoint(checkpoint).await
+    }
+
+    async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>> {
+        self.0.called("checkpoints");
+        self.0.checkpoints(lease).await
+    }
+
+    async fn forget_checkpoints(&self, ids: &[JobId]) -> Result<Vec<bool>> {
+        self.0.called("forget_checkpoints");
+        self.0.forget_checkpoints(ids).await
     }
 }
 

@@ -67,14 +67,15 @@ pub use error_group::{
 };
 pub use event::{EventDraft, EventId, Subscription, SubscriptionDraft};
 pub use job::{
-    ErrorText, Failure, IntoJob, Job, JobDraft, JobId, LogLine, Metadata, NewJob, PAYLOAD_VERSION,
-    Payload, Priority, Progress, Release, ReleaseCause, Start, State, Status, StatusSet,
-    Undecodable, UpgradeError,
+    Checkpoint, Checkpoints, ErrorText, Failure, IntoJob, Job, JobDraft, JobId, LogLine, Metadata,
+    NewJob, PAYLOAD_VERSION, Payload, Priority, Progress, Release, ReleaseCause, Start, State,
+    Status, StatusSet, Undecodable, UpgradeError,
 };
 #[doc(hidden)]
 pub use json::{as_json, json_depth};
 pub use names::{
-    ConsumerName, IdempotencyKey, Kind, PartitionKey, QueueName, ScheduleName, WorkerId,
+    CheckpointName, ConsumerName, IdempotencyKey, Kind, PartitionKey, QueueName, ScheduleName,
+    WorkerId,
 };
 pub use queue::{Queue, QueuePatch, QueueSettings};
 pub use retry::RetryPolicy;

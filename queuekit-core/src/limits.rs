@@ -63,6 +63,12 @@ pub const RELEASES_KEPT: usize = 20;
 pub const LOG_LINES_KEPT: usize = 100;
 /// Longest stored log line, in bytes (R3.8).
 pub const LOG_LINE_BYTES: usize = 1024;
+/// Checkpoints kept per job (R13.10).
+pub const CHECKPOINTS: usize = 64;
+/// Largest result of a checkpoint, in bytes (R13.10).
+pub const CHECKPOINT_BYTES: usize = 64 * 1024;
+/// Most bytes of the results of all checkpoints of a job (R13.10).
+pub const CHECKPOINTS_BYTES: usize = 1024 * 1024;
 /// Most jobs on one page of a listing (R8.2).
 pub const PAGE_JOBS: usize = 1000;
 /// Most jobs that a page of a listing looks at, whether they match or not (R8.8).

@@ -139,6 +139,7 @@ impl Backend for Measured {
         // Named one by one, so that a new capability is not passed on unmeasured.
         let Capabilities {
             leases,
+            checkpoints,
             wakeups,
             upkeep,
             exchange,
@@ -157,6 +158,7 @@ impl Backend for Measured {
         } = self.store.capabilities();
         Capabilities {
             leases: leases.map(|_| self as &dyn Leases),
+            checkpoints: checkpoints.map(|_| self as &dyn KeepCheckpoints),
             // These two call no store, or only when an operator asks.
             wakeups,
             migrations,
@@ -206,6 +208,7 @@ mod tests {
                 can.errors.is_some(),
                 can.history.is_some(),
                 can.control.is_some(),
+                can.checkpoints.is_some(),
             );
             (names, more, rest, can.atomic_across_queues, can.calls_at_once, can.limits)
         };

@@ -113,6 +113,23 @@ impl ScheduleName {
     }
 }
 
+/// The name of a checkpoint of a job: `[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}`.
+#[derive(Clone, Serialize)]
+#[serde(into = "String")]
+pub struct CheckpointName {
+    name: Arc<str>,
+}
+
+impl CheckpointName {
+    /// Parses a checkpoint's name.
+    ///
+    /// # Errors
+    /// `Invalid` if it breaks the rule for names.
+    pub fn new(name: impl AsRef<str>) -> Result<Self> {
+        Ok(Self { name: checked_name("checkpoint", name.as_ref())? })
+    }
+}
+
 /// The name of a consumer of events: like a queue's name, of at most 100 bytes.
 #[derive(Clone, Serialize)]
 #[serde(into = "String")]
@@ -318,7 +335,9 @@ macro_rules! string_like {
     )*};
 }
 
-string_like!(QueueName Kind WorkerId ScheduleName ConsumerName PartitionKey IdempotencyKey);
+string_like! {
+    QueueName Kind WorkerId ScheduleName CheckpointName ConsumerName PartitionKey IdempotencyKey
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,16 @@
 -- Takes the jobs of a day of history off the counters before the day is dropped, and removes their
--- reports. The table name `day` is replaced by the partition's.
+-- reports and checkpoints. The table name `day` is replaced by the partition's.
 -- Parameters: none.
 -- Result: one row: how many jobs it holds.
--- Index: reports_pkey.
--- Locks: the reports it removes.
+-- Index: reports_pkey, checkpoints_pkey.
+-- Locks: the reports and checkpoints it removes.
 WITH reported AS (
     DELETE FROM queuekit.reports
     WHERE reports.job IN (SELECT day.id FROM queuekit.day AS day)
+),
+kept AS (
+    DELETE FROM queuekit.checkpoints
+    WHERE checkpoints.job IN (SELECT day.id FROM queuekit.day AS day)
 ),
 counted AS (
     INSERT INTO queuekit.deltas (queue, completed, completed_size, cancelled, cancelled_size)

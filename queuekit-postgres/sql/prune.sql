@@ -1,7 +1,7 @@
 -- Removes ended jobs whose time is over, if they have not come back meanwhile.
 -- Parameters: a row per job, sorted by id: $1 id; $2 when it ended.
 -- Result: one row: how many were removed.
--- Index: done_id, dead_pkey, reports_pkey.
+-- Index: done_id, dead_pkey, reports_pkey, checkpoints_pkey.
 -- Locks: the rows it removes.
 WITH ended AS (
     DELETE FROM queuekit.done
@@ -25,6 +25,10 @@ body AS MATERIALIZED (
 reported AS (
     DELETE FROM queuekit.reports
     WHERE reports.job IN (SELECT body.id FROM body)
+),
+kept AS (
+    DELETE FROM queuekit.checkpoints
+    WHERE checkpoints.job IN (SELECT body.id FROM body)
 ),
 visited AS (
     -- A dead job may have held its key, so its key is put on the agenda.

@@ -1,7 +1,8 @@
--- Removes jobs of any state, and their reports.
+-- Removes jobs of any state, their reports and checkpoints.
 -- Parameters: $1 ids.
 -- Result: how many.
--- Index: running_pkey, jobs_pkey, done_id, dead_pkey, reports_pkey.
+-- Index: running_pkey, jobs_pkey, done_id, dead_pkey, reports_pkey,
+-- checkpoints_pkey.
 -- Locks: the leases it removes, which the caller has locked, and the bodies.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
@@ -43,6 +44,10 @@ body AS MATERIALIZED (
 reported AS (
     DELETE FROM queuekit.reports
     WHERE reports.job = ANY ($1::uuid[])
+),
+kept AS (
+    DELETE FROM queuekit.checkpoints
+    WHERE checkpoints.job = ANY ($1::uuid[])
 ),
 visited AS (
     INSERT INTO queuekit.agenda (at, queue, lane)

@@ -23,6 +23,7 @@ mod admin;
 mod audit;
 mod backend;
 mod call;
+mod checkpoints;
 mod column_names;
 mod config;
 mod control;

@@ -1,8 +1,9 @@
-//! Enqueue, ack and emit inside the application's own transaction (contract R2.9, R14.1).
+//! Enqueue, ack, store a checkpoint and emit inside the application's own transaction (contract
+//! R2.9, R13.10, R14.1).
 
 use std::sync::atomic::AtomicBool;
 
-use queuekit_core::capability::{Emission, EmitOutcome};
+use queuekit_core::capability::{CheckpointOutcome, Emission, EmitOutcome, NewCheckpoint};
 use queuekit_core::event::{EventSettings, NewEvent};
 use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Enqueued, Error, ErrorKind, NewJob, Result};
 use tokio_postgres::Transaction;
@@ -77,6 +78,29 @@ impl PostgresStore {
             acked = run().await;
         }
         acked.map_err(|failure| during(failure.into()))
+    }
+
+    /// Stores the result of a step in a transaction of the application on the same database: the
+    /// step counts as done if and only if it commits, together with its other writes. An outcome
+    /// other than `Stored` means that it must not: `Conflict` if the step was done before,
+    /// `LeaseLost` if another worker has the job now. Then roll back.
+    ///
+    /// While the transaction is open, no other worker gets the job, and extends of its lease are
+    /// answered as in [`ack_in`](Self::ack_in).
+    ///
+    /// # Errors
+    /// As [`put_checkpoint`](queuekit_core::capability::KeepCheckpoints::put_checkpoint).
+    pub async fn checkpoint_in(
+        &self,
+        tx: &Transaction<'_>,
+        checkpoint: &NewCheckpoint,
+    ) -> Result<CheckpointOutcome> {
+        let during = |error: Error| error.during("checkpoint_in");
+        self.shared.check_open().map_err(during)?;
+        let doubt = AtomicBool::new(false);
+        let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
+        let stored = undone_if_failed(&session, step::put_new_checkpoint(&session, checkpoint));
+        stored.await.map_err(|failure| during(failure.into()))
     }
 
     /// Stores events and their deliveries in a transaction of the application on the same database:

@@ -2,7 +2,7 @@
 -- lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/change.lua, lib/recent.lua.
 -- KEYS: those of the queue.
 -- ARGV: per job: action (dead_letter, dead_letter_forced, dead_letter_lease, quarantine, cancel,
--- retry, reschedule, delete, delete_forced); id; text (a reason, a token, a delay in ms); reason of
+-- retry, reschedule, forget, delete, delete_forced); id; text (a reason, a token, a delay in ms); reason of
 -- dead_letter_lease; the signature of the reason.
 -- Result: per job one of done, already, conflict, lost, unknown, requested, unreadable. It ends early
 -- if it has loaded enough.
@@ -96,6 +96,13 @@ function act.reschedule(job, delay)
     touch(job.key)
     stirred = true
     return 'done'
+end
+
+function act.forget(job)
+    if job.state == 'r' then
+        return 'conflict'
+    end
+    return call('HDEL', Q.notes, job.id .. 'c') == 1 and 'done' or 'already'
 end
 
 function act.delete(job, _, force)

@@ -23,7 +23,7 @@ for item = 1, #scanned[2], 2 do
         else
             call('HINCRBY', Q.meta, 'removed', call('HDEL', Q.data, id))
             call('HDEL', Q.state, id)
-            call('HDEL', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l', id .. 'b')
+            call('HDEL', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l', id .. 'b', id .. 'c')
         end
         return 1
     end

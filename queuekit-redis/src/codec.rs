@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::layout::bytes::{Parts, put};
 use crate::layout::{DATA, STATE};
 
-pub(crate) use notes::progress;
+pub(crate) use notes::{checkpoints, progress};
 
 /// The version of new records, which scripts check.
 const VERSION: u8 = b'1';

@@ -287,6 +287,15 @@ records! {
         at: DECIMAL_TIME,
     }
 
+    /// The result of a step of a job, after the head of a note. After its own: the name, and the
+    /// result.
+    CHECKPOINT CheckpointNote {
+        /// In decimal digits.
+        at: DECIMAL_TIME,
+        /// Bytes of the name.
+        name: 2,
+    }
+
     /// An event. After the head: type, partition key and idempotency key, metadata as JSON or
     /// nothing, and the data unless it is apart.
     EVENT Event {

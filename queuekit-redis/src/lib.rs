@@ -25,6 +25,7 @@ mod audit;
 mod backend;
 mod call;
 mod cancels;
+mod checkpoints;
 mod cluster;
 mod codec;
 mod config;

@@ -11,17 +11,18 @@ use crate::codec::bytes_of;
 use crate::repeat::Call;
 
 /// The version that this build writes and reads.
-const VERSION: u32 = 8;
-/// The oldest version whose programs work with it. Version 8 counts errors of groups by hour, which
-/// programs of version 7 would forget. Version 7 keeps the end of a pause, and programs of version
-/// 6 would not see that such a queue is paused. Version 6 gives orders to workers, which
+const VERSION: u32 = 9;
+/// The oldest version whose programs work with it. Version 9 keeps checkpoints, which programs of
+/// version 8 would leave behind when they delete a job. Version 8 counts errors of groups by hour,
+/// which programs of version 7 would forget. Version 7 keeps the end of a pause, and programs of
+/// version 6 would not see that such a queue is paused. Version 6 gives orders to workers, which
 /// programs of version 5 would leave behind when they forget a worker. Version 5 counts failed
 /// attempts and removed jobs for the history, which programs of version 4 would not. Version 4
 /// keeps error groups, which programs of version 3 would not count, and would leave behind when
 /// they remove a queue. Version 3 sorts the set of all queues, which programs of version 2 cannot
 /// read. Version 2 keeps releases, which programs of version 1 would leave behind when they delete
 /// a job.
-const COMPATIBLE_FROM: u32 = 8;
+const COMPATIBLE_FROM: u32 = 9;
 /// Sorts the set of all queues, as version 3 has it.
 const SORT_QUEUES: &str = include_str!("../lua/sort_queues.lua");
 /// Sets the version if it is still the one that was read: another program may be newer.
@@ -58,8 +59,17 @@ impl Migrations for RedisStore {
     }
 
     fn pending(&self, stored: u32) -> Vec<Migration> {
-        let all =
-            [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7), (VERSION, COMPATIBLE_FROM)];
+        let all = [
+            (1, 1),
+            (2, 2),
+            (3, 3),
+            (4, 4),
+            (5, 5),
+            (6, 6),
+            (7, 7),
+            (8, 8),
+            (VERSION, COMPATIBLE_FROM),
+        ];
         let of =
             |(version, compatible_from)| Migration { version, compatible_from, sql: String::new() };
         all.into_iter().filter(|(version, _)| *version > stored).map(of).collect()

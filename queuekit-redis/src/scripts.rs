@@ -106,6 +106,8 @@ scripts! {
     Clear: Frees [JOB, PARTITION_KEY] "clear",
     Extend: Frees [JOB] "extend",
     Report: Adds [] "report",
+    CheckpointPut: Adds [] "checkpoint_put",
+    Checkpoints: Reads [] "checkpoints",
     Prune: Frees [JOB, PARTITION_KEY, CHANGE, RECENT] "prune",
     Configure: Frees [] "configure",
     Place: Frees [PARTITION_KEY, RANK] "place",

@@ -88,6 +88,7 @@ impl Backend for SqliteStore {
     fn capabilities(&self) -> Capabilities<'_> {
         let mut capabilities = Capabilities::default();
         capabilities.leases = Some(self);
+        capabilities.checkpoints = Some(self);
         capabilities.wakeups = Some(self);
         capabilities.upkeep = Some(self);
         capabilities.exchange = Some(self);

@@ -24,6 +24,7 @@ mod admin;
 mod audit;
 mod backend;
 mod cancels;
+mod checkpoints;
 mod column_names;
 mod command;
 mod config;

@@ -1,5 +1,7 @@
-//! Enqueue, ack and emit inside the application's own transaction (contract R2.9, R14.1).
+//! Enqueue, ack, store a checkpoint and emit inside the application's own transaction (contract
+//! R2.9, R13.10, R14.1).
 
+use queuekit_core::capability::{CheckpointOutcome, NewCheckpoint};
 use queuekit_core::event::{EventSettings, NewEvent};
 use queuekit_core::{Ack, AckOutcome, Emitted, Enqueued, Error, NewJob, Result};
 use rusqlite::Transaction;
@@ -43,6 +45,25 @@ impl SqliteStore {
     /// file.
     pub fn ack_in(&self, tx: &Transaction<'_>, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
         self.step_in(tx, |step| step.ack(acks)).map_err(|error| error.during("ack_in"))
+    }
+
+    /// Stores the result of a step in a transaction of the application on the same file: the step
+    /// counts as done if and only if it commits, together with its other writes. An outcome other
+    /// than `Stored` means that it must not: `Conflict` if the step was done before, `LeaseLost` if
+    /// another worker has the job now. Then roll back.
+    ///
+    /// The notes on open transactions in [`ack_in`](Self::ack_in) apply here too.
+    ///
+    /// # Errors
+    /// As [`put_checkpoint`](queuekit_core::capability::KeepCheckpoints::put_checkpoint), and
+    /// `Invalid` if the transaction is on another file.
+    pub fn checkpoint_in(
+        &self,
+        tx: &Transaction<'_>,
+        checkpoint: &NewCheckpoint,
+    ) -> Result<CheckpointOutcome> {
+        let stored = self.step_in(tx, |step| step.put_new_checkpoint(checkpoint));
+        stored.map_err(|error| error.during("checkpoint_in"))
     }
 
     /// Stores events and their deliveries in a transaction of the application on the same file:

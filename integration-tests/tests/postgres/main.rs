@@ -10,6 +10,7 @@
 mod common;
 
 mod by_sql;
+mod checkpoints;
 mod clock;
 mod close;
 mod counts;

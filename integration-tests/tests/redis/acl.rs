@@ -6,13 +6,13 @@ use std::time::Duration;
 use crate::common::redis_store_fixture::{RedisStage, connect};
 use crate::common::store_fixture::{all_jobs, create, lease, promptly};
 use queuekit_conformance::kit::{
-    TTL, a_run, all_times, beat_of, build, consumer, draft, keyed, queue, schedule_name, ttl,
-    unique, worker,
+    TTL, a_run, all_times, beat_of, build, checkpoint_name, consumer, draft, keyed, queue,
+    schedule_name, ttl, unique, worker,
 };
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{
-    Act, Admin, AuditLog, ErrorGroups, History, Inspect, Leases, Outbox, Report, RetryOutcome,
-    Upkeep, Wakeups,
+    Act, Admin, AuditLog, CheckpointOutcome, ErrorGroups, History, Inspect, KeepCheckpoints,
+    Leases, NewCheckpoint, Outbox, Report, RetryOutcome, Upkeep, Wakeups,
 };
 use queuekit_core::event::{Consumers, Replay, ReplayFrom};
 use queuekit_core::history::Resolution;
@@ -94,8 +94,13 @@ async fn use_jobs(store: &RedisStore) {
     let mut next = || leases.next().expect("a lease");
     let (acked, nacked, dead_lettered, reported) = (next(), next(), next(), next());
     store.extend(std::slice::from_ref(&reported), ttl(TTL)).await.unwrap();
+    let stepped = reported.clone();
     let report = Report::new(reported, None, vec!["line".to_owned()]);
     store.report(&[report]).await.unwrap();
+    let step = NewCheckpoint::new(stepped.clone(), checkpoint_name("s"), "1").unwrap();
+    assert_eq!(store.put_checkpoint(&step).await.unwrap(), CheckpointOutcome::Stored);
+    assert!(store.checkpoints(&stepped).await.unwrap().is_some());
+    assert_eq!(store.forget_checkpoints(&[stepped.id]).await.unwrap(), [false]);
     store.ack(&[Ack::new(acked).with_result("done")]).await.unwrap();
     store.nack(&[Nack::new(nacked, NackKind::Retry, "no", Duration::ZERO)]).await.unwrap();
     store.dead_letter(&[DeadLetter::of_lease(dead_lettered, "no")]).await.unwrap();

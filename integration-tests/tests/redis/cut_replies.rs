@@ -10,14 +10,14 @@ use crate::common::redis_clock::{Passes, RedisClock};
 use crate::common::redis_store_fixture::RedisStage;
 use crate::common::store_fixture::{create, lease};
 use queuekit_conformance::kit::{
-    DAY, HOUR, TTL, a_run, beat_of, build, draft, millis, queue, request, schedule_name, ttl,
-    unique, worker,
+    DAY, HOUR, TTL, a_run, beat_of, build, checkpoint_name, draft, millis, queue, request,
+    schedule_name, ttl, unique, worker,
 };
 use queuekit_conformance::{skip, this_test};
 use queuekit_core::capability::{
-    Act, Admin, AuditLog, Control, Emission, EmitOutcome, Exchange, History, Leases, Outbox,
-    Report, ScheduleChange, ScheduleQuery, Schedules, Settlement, StoredSettings, Upkeep,
-    WorkerOrder,
+    Act, Admin, AuditLog, Control, Emission, EmitOutcome, Exchange, History, KeepCheckpoints,
+    Leases, NewCheckpoint, Outbox, Report, ScheduleChange, ScheduleQuery, Schedules, Settlement,
+    StoredSettings, Upkeep, WorkerOrder,
 };
 use queuekit_core::client::Events;
 use queuekit_core::event::{Consumers, EventRetention, NewEvent};
@@ -163,6 +163,11 @@ async fn r10_1_an_operation_whose_reply_breaks_off_is_never_called_certainly_not
         store.report(&[Report::new(lease, None, vec!["line".to_owned()])]).await
     };
     cuts.sweep("report", leased, report).await;
+    let step = |lease| NewCheckpoint::new(lease, checkpoint_name("s"), "1").unwrap();
+    let put = async |store: &RedisStore, lease| store.put_checkpoint(&step(lease)).await;
+    cuts.sweep("put_checkpoint", leased, put).await;
+    let read = async |store: &RedisStore, lease| store.checkpoints(&lease).await;
+    cuts.sweep("checkpoints", leased, read).await;
     cuts.sweep("beat", async |_| (), async |store, ()| store.beat(&beat_of("w")).await).await;
     let listed = async |store: &RedisStore| {
         store.beat(&beat_of("w")).await.unwrap();

@@ -47,11 +47,11 @@ async fn r11_2_a_newer_version_is_refused_unless_it_says_that_this_build_works_w
     let test = this_test!();
     let Some(stage) = RedisStage::open(test).await else { return };
     let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg(9)).await;
-    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("9 8").to_owned();
+    let marked = cmd("SET").arg(format!("{}:version", stage.prefix)).arg("10 9").to_owned();
     let () = stage.ask(&marked).await;
     let opened = RedisStore::connect_url(&stage.url("migrate=off")).await;
     opened.expect("it works with this build, it says").close().await.unwrap();
-    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("9 9")).await;
+    let () = stage.ask(cmd("SET").arg(format!("{}:version", stage.prefix)).arg("10 10")).await;
     for settings in ["", "allow_volatile=on", "migrate=off"] {
         let opened = RedisStore::connect_url(&stage.url(settings)).await;
         let error = opened.expect_err("a newer version");
@@ -84,7 +84,7 @@ async fn r11_2_what_version_1_stored_is_migrated() {
     let error = opened.expect_err("an older version");
     assert!(error.to_string().contains("queuekit migrate up"), "{error}");
     let store = stage.handle("").await;
-    assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "8 8");
+    assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "9 9");
     let errors = store.get_job(id).await.unwrap().unwrap().errors;
     assert_eq!((errors.len(), errors[0].error.as_str()), (1, "no"));
     assert_eq!(errors[0].started_at, None);
@@ -139,7 +139,7 @@ async fn r11_2_the_queues_of_version_2_are_listed_after_the_migration() {
         let () = stage.ask(cmd("SADD").arg(&registry).arg(&names)).await;
         let () = stage.ask(cmd("SET").arg(&version).arg("2 2")).await;
         let (one, other) = tokio::join!(stage.handle(""), stage.handle(""));
-        assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "8 8");
+        assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "9 9");
         for store in [one, other] {
             let queues = store.all_queues().await.unwrap();
             assert_eq!(
@@ -174,11 +174,11 @@ async fn r11_2_a_version_that_was_raised_during_a_migration_stays() {
         let from = proxy.counts().to_client;
         let raise = async {
             proxy.until(|counts| counts.to_client >= from + answers as u64).await;
-            let () = stage.ask(cmd("SET").arg(&version).arg("9 9")).await;
+            let () = stage.ask(cmd("SET").arg(&version).arg("10 10")).await;
         };
         let (migrated, ()) = tokio::join!(store.up(), raise);
         proxy.set(Mode::Pass);
-        assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "9 9", "from `{stored}`");
+        assert_eq!(stage.ask::<String>(cmd("GET").arg(&version)).await, "10 10", "from `{stored}`");
         let error = migrated.expect_err("a newer version");
         assert_eq!(*error.kind(), ErrorKind::Unsupported, "{error}");
     }

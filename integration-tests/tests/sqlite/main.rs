@@ -10,6 +10,7 @@
 mod common;
 
 mod boundary_cases;
+mod checkpoints;
 mod close;
 mod damage;
 mod fence;

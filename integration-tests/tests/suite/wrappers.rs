@@ -52,6 +52,7 @@ impl Layer for Only {
         for hidden in Capability::ALL.iter().filter(|capability| !self.shown.contains(capability)) {
             match hidden {
                 Capability::Leases => shown.leases = None,
+                Capability::Checkpoints => shown.checkpoints = None,
                 Capability::Wakeups => shown.wakeups = None,
                 Capability::Upkeep => shown.upkeep = None,
                 Capability::Exchange => shown.exchange = None,

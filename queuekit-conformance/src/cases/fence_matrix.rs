@@ -76,6 +76,12 @@ pub async fn r6_1_no_stale_token_dead_letters(world: &dyn World) {
     assert_refused(world, Operation::DeadLetter).await;
 }
 
+/// R13.10: only the token of the live lease can store a checkpoint.
+/// Guard: the lease's id, number, nonce and queue in the condition of a checkpoint.
+pub async fn r13_10_no_stale_token_stores_a_checkpoint(world: &dyn World) {
+    assert_refused(world, Operation::Checkpoint).await;
+}
+
 async fn assert_refused(world: &dyn World, operation: Operation) {
     let stale = stale_tokens(world).await;
     assert_each_refused(world, operation, &stale).await;

@@ -5,6 +5,7 @@ pub mod answer_bytes;
 pub mod audit;
 pub mod batches;
 pub mod bulk;
+pub mod checkpoints;
 pub mod consumers;
 pub mod dead_letter;
 pub mod enqueue;

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use queuekit_core::capability::{
-    Act, Emission, EventFilter, Report, ScheduleChange, ScheduleQuery, Settlement,
+    Act, Emission, EventFilter, NewCheckpoint, Report, ScheduleChange, ScheduleQuery, Settlement,
 };
 use queuekit_core::history::Resolution;
 use queuekit_core::{
@@ -11,8 +11,8 @@ use queuekit_core::{
 };
 
 use super::{
-    TTL, a_run, all_times, beat_of, build, default_queue, draft, request, schedule_name, ttl,
-    worker,
+    TTL, a_run, all_times, beat_of, build, checkpoint_name, default_queue, draft, request,
+    schedule_name, ttl, worker,
 };
 
 /// A call by its name; it can be made again and again.
@@ -66,6 +66,14 @@ fn of_work<'s>(store: &'s dyn Backend, token: &'s LeaseToken) -> Vec<Call<'s>> {
             forget_worker(&worker("w"));
             list_workers(None, PageSize::default());
             find_worker(&worker("w"));
+        });
+    }
+    if let Some(checkpoints) = can.checkpoints {
+        let step = || NewCheckpoint::new(token.clone(), checkpoint_name("s"), "x");
+        calls.extend(calls! { checkpoints =>
+            put_checkpoint(&step()?);
+            checkpoints(token);
+            forget_checkpoints(&[token.id]);
         });
     }
     if let Some(exchange) = can.exchange {

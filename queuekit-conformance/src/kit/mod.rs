@@ -7,6 +7,7 @@
 mod admin;
 mod audit;
 mod calls;
+mod checkpoints;
 mod dump;
 mod events;
 mod history;
@@ -27,6 +28,7 @@ use queuekit_core::{
 };
 
 pub use calls::{Call, every_call};
+pub use checkpoints::checkpoint_name;
 pub use dump::Dump;
 pub use events::{consumer, deliveries_of, subscribed};
 pub use history::{a_run, all_times};

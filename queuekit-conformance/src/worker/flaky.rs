@@ -7,11 +7,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use queuekit_core::backend::*;
 use queuekit_core::capability::{
-    Beat, Exchanged, ExtendOutcome, Leases, Orders, Report, ReportOutcome, Settlement,
-    UpkeepReport, WorkerInfo, WorkerPage,
+    Beat, CheckpointOutcome, Exchanged, ExtendOutcome, Leases, NewCheckpoint, Orders, Report,
+    ReportOutcome, Settlement, UpkeepReport, WorkerInfo, WorkerPage,
 };
 use queuekit_core::{
-    Error, ErrorKind, Job, JobId, NewJob, Queue, QueueName, Result, State, WorkerId,
+    Checkpoints, Error, ErrorKind, Job, JobId, LeaseToken, NewJob, Queue, QueueName, Result, State,
+    WorkerId,
 };
 use tokio::runtime::Handle;
 
@@ -43,6 +44,12 @@ pub struct Switches {
     pub settling_failures: AtomicU32,
     /// This number of settling calls take effect, and their replies are lost.
     pub replies_lost: AtomicU32,
+    /// This number of calls fail to store a checkpoint.
+    pub checkpoint_failures: AtomicU32,
+    /// This number of calls store a checkpoint, and their replies are lost.
+    pub checkpoint_replies_lost: AtomicU32,
+    /// Reads of checkpoints.
+    pub checkpoint_reads: AtomicU64,
     /// A batch with more than one ack is refused as a whole, as if one item were poison.
     pub refuses_batches: AtomicBool,
     /// No wake-up is ever rung.
@@ -232,6 +239,20 @@ impl Layer for Flaky {
     async fn report(&self, reports: &[Report]) -> Result<Vec<ReportOutcome>> {
         self.up()?;
         self.inner_leases().report(reports).await
+    }
+
+    async fn put_checkpoint(&self, checkpoint: &NewCheckpoint) -> Result<CheckpointOutcome> {
+        self.up()?;
+        unavailable_if(take(&self.switches.checkpoint_failures))?;
+        let outcome = self.keeps_checkpoints().put_checkpoint(checkpoint).await?;
+        lost_if(take(&self.switches.checkpoint_replies_lost))?;
+        Ok(outcome)
+    }
+
+    async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>> {
+        self.switches.checkpoint_reads.fetch_add(1, Ordering::SeqCst);
+        self.up()?;
+        self.keeps_checkpoints().checkpoints(lease).await
     }
 
     async fn beat(&self, beat: &Beat) -> Result<Orders> {

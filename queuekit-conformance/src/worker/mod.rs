@@ -131,6 +131,18 @@ macro_rules! __for_each_worker_case {
                 r13_9_the_timeout_counts_from_the_call
             }
 
+            checkpoints {
+                [Checkpoints] r13_10_a_step_that_was_done_is_not_run_again
+                [Checkpoints] r13_10_a_step_that_failed_or_was_dropped_runs_again
+                [Checkpoints] r13_10_a_step_that_runs_is_not_begun_twice
+                [Checkpoints] r13_10_a_step_is_stored_once_though_calls_fail
+                [Checkpoints] r13_10_a_run_that_lost_its_job_stores_nothing
+                [Checkpoints] r13_10_what_is_too_large_or_too_many_fails_the_attempt
+                [Checkpoints] r13_10_a_step_can_be_stored_by_the_handlers_own_transaction
+                [Checkpoints] r13_10_a_sleep_gives_the_job_back_until_its_time
+                [Checkpoints Admin] r13_10_a_job_that_is_woken_early_sleeps_on
+            }
+
             undecodable {
                 r13_8_a_payload_that_does_not_fit_parks_its_job
                 r13_8_a_worker_that_reads_it_runs_it_at_its_first_attempt

@@ -1,8 +1,8 @@
 //! What a store can do besides its ten operations.
 
 use crate::capability::{
-    Admin, AuditLog, Control, ErrorGroups, Exchange, History, Inspect, Leases, Migrations, Outbox,
-    Schedules, Upkeep, Wakeups,
+    Admin, AuditLog, Control, ErrorGroups, Exchange, History, Inspect, KeepCheckpoints, Leases,
+    Migrations, Outbox, Schedules, Upkeep, Wakeups,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::store_limits::Limits;
@@ -16,6 +16,8 @@ use crate::store_limits::Limits;
 pub struct Capabilities<'a> {
     /// Extends leases, stores progress, and lists workers. A worker needs it.
     pub leases: Option<&'a dyn Leases>,
+    /// Keeps the results of the steps of a run for later runs of its job.
+    pub checkpoints: Option<&'a dyn KeepCheckpoints>,
     /// Rings when there may be work.
     pub wakeups: Option<&'a dyn Wakeups>,
     /// Retention and repair.

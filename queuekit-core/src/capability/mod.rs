@@ -4,6 +4,7 @@
 mod about;
 mod admin;
 mod audit;
+mod checkpoints;
 mod control;
 mod error_groups;
 mod exchange;
@@ -25,6 +26,7 @@ mod why;
 pub use about::{About, Running};
 pub use admin::{Admin, AdminExt, CancelOutcome, RescheduleOutcome, RetryOutcome, admit_retries};
 pub use audit::{Act, AuditEntry, AuditLog};
+pub use checkpoints::{CheckpointOutcome, KeepCheckpoints, NewCheckpoint};
 pub use control::{Control, OrderedMode, Orders, WorkerOrder, admit_ordered};
 pub use error_groups::ErrorGroups;
 pub use exchange::{Exchange, Exchanged, Settlement};

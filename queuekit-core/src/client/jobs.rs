@@ -7,7 +7,7 @@ use crate::backend::{Backend, BackendExt, DeadLetter, JobFilter, Page, needed, o
 use crate::bulk::{BulkAction, BulkReport, BulkRequest, BulkTotals, bulk};
 use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
 use crate::error::{Error, ErrorKind, Result};
-use crate::job::{Job, JobId};
+use crate::job::{Job, JobId, State};
 
 /// The jobs of a store; from [`Client::jobs`](super::Client::jobs).
 ///
@@ -137,6 +137,23 @@ impl<'a> Jobs<'a> {
             RetryOutcome::Conflict => Ok(false),
             RetryOutcome::NotFound => Err(not_found(id).during("retry")),
         }
+    }
+
+    /// As [`retry`](Self::retry), and removes the job's checkpoints first, so that all of its steps
+    /// run again (contract R13.10).
+    ///
+    /// # Errors
+    /// Those of [`retry`](Self::retry), and of
+    /// [`forget_checkpoints`](crate::capability::KeepCheckpoints::forget_checkpoints).
+    pub async fn retry_fresh(self, id: JobId) -> Result<bool> {
+        let backend = &self.calls.backend;
+        let keeps = needed(backend.capabilities().checkpoints, "KeepCheckpoints");
+        let keeps = keeps.map_err(|error| error.during("retry"))?;
+        let states = backend.job_states(&[id]).await?;
+        if let Some(Some(State::Dead | State::Cancelled)) = states.first() {
+            keeps.forget_checkpoints(&[id]).await?;
+        }
+        self.retry(id).await
     }
 
     /// Lets a pending job run after this delay, which may be zero. Returns false if it is not
@@ -360,6 +377,7 @@ mod tests {
         assert_eq!(kind(jobs.cancel(id).await), "conflict");
         assert!(!jobs.reschedule(id, Duration::ZERO).await.unwrap(), "it is not pending");
         assert!(jobs.retry(id).await.unwrap());
+        assert!(!jobs.retry_fresh(id).await.unwrap(), "it has not ended");
         assert_eq!(jobs.cancel(id).await.unwrap(), CancelOutcome::Cancelled);
         assert!(jobs.why(id).await.unwrap().is_some());
         assert!(jobs.delete(id).await.unwrap() && !jobs.delete(id).await.unwrap());

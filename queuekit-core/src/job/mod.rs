@@ -1,5 +1,6 @@
 //! Jobs: what is enqueued, what is stored, what is read.
 
+mod checkpoint;
 mod draft;
 mod error_text;
 mod id;
@@ -14,6 +15,7 @@ mod record;
 mod state;
 mod undecodable;
 
+pub use checkpoint::{Checkpoint, Checkpoints};
 pub use draft::JobDraft;
 pub use error_text::ErrorText;
 pub(crate) use error_text::storable;

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use super::{Record, Transition};
+use super::{Held, Record, Transition};
 use crate::backend::{
     Ack, AckOutcome, DeadLetter, DeadLetterOutcome, DeadLetterTarget, Lease, Nack, NackOutcome,
     Nonce, Reserve,
 };
-use crate::capability::{CancelOutcome, Report};
+use crate::capability::{CancelOutcome, CheckpointOutcome, NewCheckpoint, Report};
 use crate::clock::Timestamp;
-use crate::job::{ErrorText, Failure, LogLine, Release, State};
+use crate::job::{Checkpoint, ErrorText, Failure, LogLine, Release, State};
 use crate::limits::{FAILURES_KEPT, LOG_LINES_KEPT, RELEASES_KEPT};
 
 /// The text of the failure of a lease that expired, and the reason of a job that died of it.
@@ -153,6 +153,31 @@ impl Record {
         self.logs.extend(report.lines.iter().map(|line| LogLine::new(now, line)));
         let surplus = self.logs.len().saturating_sub(LOG_LINES_KEPT);
         self.logs.drain(..surplus);
+    }
+
+    /// Its run stores the result of a step (contract R13.10).
+    pub fn put_checkpoint(&mut self, new: &NewCheckpoint, now: Timestamp) -> CheckpointOutcome {
+        let of_name = self.checkpoints.iter().find(|stored| stored.name == *new.name());
+        let held = Held {
+            count: self.checkpoints.len(),
+            bytes: self.checkpoints.iter().map(|stored| stored.result.len()).sum(),
+            same: of_name.map(|stored| stored.result == *new.result()),
+        };
+        let outcome = super::checkpoint(held, new.result().len());
+        if outcome == CheckpointOutcome::Stored && held.same.is_none() {
+            let (name, result) = (new.name().clone(), new.result().clone());
+            self.checkpoints.push(Checkpoint { name, at: now, result });
+        }
+        outcome
+    }
+
+    /// An operator wants it to begin anew (contract R13.10). Returns whether it had checkpoints.
+    pub fn forget_checkpoints(&mut self) -> bool {
+        let forgotten = self.state != State::Running && !self.checkpoints.is_empty();
+        if forgotten {
+            self.checkpoints.clear();
+        }
+        forgotten
     }
 
     fn add_failure(&mut self, now: Timestamp, error: ErrorText) {

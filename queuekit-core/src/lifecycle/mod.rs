@@ -5,6 +5,7 @@
 
 mod budget;
 mod changes;
+mod checkpoint;
 mod park;
 mod record;
 mod stored;
@@ -13,6 +14,7 @@ mod verdict;
 
 pub use budget::Budget;
 pub use changes::LEASE_EXPIRED;
+pub use checkpoint::{Held, checkpoint};
 pub use park::park;
 pub use record::Record;
 pub use transition::Transition;

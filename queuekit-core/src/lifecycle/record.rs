@@ -11,8 +11,8 @@ use crate::backend::{JobErrors, JobFilter, Lease, LeaseToken, Listed, Nonce};
 use crate::clock::Timestamp;
 use crate::event::EventId;
 use crate::job::{
-    ErrorText, Failure, Job, JobId, LogLine, Metadata, NewJob, Priority, Progress, Release, State,
-    Status,
+    Checkpoint, ErrorText, Failure, Job, JobId, LogLine, Metadata, NewJob, Priority, Progress,
+    Release, State, Status,
 };
 use crate::names::{IdempotencyKey, Kind, PartitionKey, QueueName, WorkerId};
 
@@ -99,6 +99,9 @@ pub struct Record {
     pub progress: Option<Progress>,
     /// The last lines that its runs have logged.
     pub logs: VecDeque<LogLine>,
+    /// The results of its steps, for later runs (contract R13.10).
+    #[serde(default, with = "stored::checkpoints")]
+    pub checkpoints: Vec<Checkpoint>,
     /// What is stored of it cannot be read (contract R5.8).
     pub corrupt: bool,
 }
@@ -142,6 +145,7 @@ impl Record {
             released: VecDeque::new(),
             progress: None,
             logs: VecDeque::new(),
+            checkpoints: Vec::new(),
             corrupt: false,
         }
     }

@@ -45,6 +45,42 @@ pub(super) mod optional_bytes {
     }
 }
 
+pub(super) mod checkpoints {
+    use bytes::Bytes;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::clock::Timestamp;
+    use crate::job::Checkpoint;
+    use crate::names::CheckpointName;
+
+    #[derive(Serialize, Deserialize)]
+    struct Stored {
+        name: CheckpointName,
+        at: Timestamp,
+        #[serde(with = "super::bytes")]
+        result: Bytes,
+    }
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        checkpoints: &[Checkpoint],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_seq(checkpoints.iter().cloned().map(|Checkpoint { name, at, result }| Stored {
+            name,
+            at,
+            result,
+        }))
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<Checkpoint>, D::Error> {
+        let stored = Vec::<Stored>::deserialize(from)?;
+        let checkpoint = |Stored { name, at, result }| Checkpoint { name, at, result };
+        Ok(stored.into_iter().map(checkpoint).collect())
+    }
+}
+
 pub(super) mod nonce {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

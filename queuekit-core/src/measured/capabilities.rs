@@ -11,7 +11,7 @@ use crate::capability::*;
 use crate::error::{Error, ErrorKind, Result};
 use crate::error_group::ErrorGroup;
 use crate::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
-use crate::job::{JobId, NewJob};
+use crate::job::{Checkpoints, JobId, NewJob};
 use crate::metrics::{STORE_CALLS, STORE_ITEMS};
 use crate::names::{QueueName, WorkerId};
 use crate::queue::{QueuePatch, QueueSettings};
@@ -54,6 +54,22 @@ impl Leases for Measured {
 
     async fn find_worker(&self, worker: &WorkerId) -> Result<Option<WorkerInfo>> {
         measured!("find_worker", inner!(self, leases).find_worker(worker))
+    }
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl KeepCheckpoints for Measured {
+    async fn put_checkpoint(&self, checkpoint: &NewCheckpoint) -> Result<CheckpointOutcome> {
+        measured!("put_checkpoint", inner!(self, checkpoints).put_checkpoint(checkpoint))
+    }
+
+    async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>> {
+        measured!("checkpoints", inner!(self, checkpoints).checkpoints(lease))
+    }
+
+    async fn forget_checkpoints(&self, ids: &[JobId]) -> Result<Vec<bool>> {
+        measured!("forget_checkpoints", ids, inner!(self, checkpoints).forget_checkpoints(ids))
     }
 }
 

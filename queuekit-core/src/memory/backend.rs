@@ -108,6 +108,7 @@ impl Backend for MemoryStore {
     fn capabilities(&self) -> Capabilities<'_> {
         Capabilities {
             leases: Some(self),
+            checkpoints: Some(self),
             wakeups: Some(self),
             upkeep: Some(self),
             exchange: Some(self),

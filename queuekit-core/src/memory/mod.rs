@@ -8,6 +8,7 @@ mod admin;
 mod apply;
 mod audit;
 mod backend;
+mod checkpoints;
 mod control;
 mod dump;
 mod enqueue;

@@ -307,7 +307,7 @@ local function remove(job)
     call('HINCRBY', Q.meta, 'removed', call('HDEL', Q.data, job.id))
     call('HDEL', Q.state, job.id)
     local id = job.id
-    call('HDEL', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l', id .. 'b')
+    call('HDEL', Q.notes, id .. 'e', id .. 'r', id .. 'p', id .. 'l', id .. 'b', id .. 'c')
     touch(job.key)
 end
 

@@ -1,9 +1,12 @@
 //! What a job's runs have left: failures, releases, log lines and progress.
 
-use queuekit_core::{ErrorText, Failure, LogLine, Progress, Release, Undecodable, WorkerId};
+use queuekit_core::{
+    Bytes, Checkpoint, CheckpointName, ErrorText, Failure, LogLine, Progress, Release, Undecodable,
+    WorkerId,
+};
 
 use crate::layout::bytes::Parts;
-use crate::layout::{FAILURE, LINE, NOTE, RELEASE};
+use crate::layout::{CHECKPOINT, FAILURE, LINE, NOTE, RELEASE};
 
 pub(super) fn failures(bytes: &[u8]) -> Vec<Failure> {
     entries(bytes).filter_map(failure).collect()
@@ -15,6 +18,10 @@ pub(super) fn releases(bytes: &[u8]) -> Vec<Release> {
 
 pub(super) fn log_lines(bytes: &[u8]) -> Vec<LogLine> {
     entries(bytes).filter_map(log_line).collect()
+}
+
+pub(crate) fn checkpoints(bytes: &[u8]) -> Vec<Checkpoint> {
+    entries(bytes).filter_map(checkpoint).collect()
 }
 
 fn entries(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -63,6 +70,15 @@ fn log_line(entry: &[u8]) -> Option<LogLine> {
     let at = Parts(entry).decimal_time(LINE.at)?;
     let text = String::from_utf8_lossy(entry.get(LINE.head.end..)?).into_owned();
     Some(LogLine { at, text })
+}
+
+fn checkpoint(entry: &[u8]) -> Option<Checkpoint> {
+    let parts = Parts(entry);
+    let size = parts.hex(CHECKPOINT.name)? as usize;
+    let (name, result) = entry.get(CHECKPOINT.head.end..)?.split_at_checked(size)?;
+    let name = CheckpointName::new(std::str::from_utf8(name).ok()?).ok()?;
+    let (at, result) = (parts.decimal_time(CHECKPOINT.at)?, Bytes::copy_from_slice(result));
+    Some(Checkpoint { name, at, result })
 }
 
 /// Progress as stored: the fraction's bits, then the message.

@@ -205,7 +205,8 @@ impl Step<'_> {
     }
 
     fn delete(&self, record: &Record) -> Result<()> {
-        let statements = [JOB_DELETE, PAYLOAD_DELETE, FAILURES_DELETE, LOGS_DELETE];
+        let statements =
+            [JOB_DELETE, PAYLOAD_DELETE, FAILURES_DELETE, LOGS_DELETE, CHECKPOINTS_DELETE];
         statements.into_iter().try_for_each(|sql| self.execute(sql, [record.key]).map(drop))
     }
 }

@@ -7,6 +7,7 @@
 mod admin;
 mod apply;
 mod audit;
+mod checkpoints;
 mod claims;
 mod enqueue;
 mod error_groups;

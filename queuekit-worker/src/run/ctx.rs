@@ -42,6 +42,10 @@ impl Ctx {
         Self { run }
     }
 
+    pub(super) fn run(&self) -> &Arc<Run> {
+        &self.run
+    }
+
     /// The call of a batch handler for this job starts now, and its timeout counts from here.
     pub(crate) fn start(&self) {
         self.run.start();
@@ -144,8 +148,8 @@ impl Ctx {
     }
 
     /// Whether the worker has begun to drain: it takes no new jobs, and gives up those that still
-    /// run when its drain timeout is over. A long job can write a checkpoint and
-    /// [snooze](crate::JobError::snooze).
+    /// run when its drain timeout is over. A long job can store a
+    /// [checkpoint](Self::checkpoint) and [snooze](crate::JobError::snooze).
     pub fn is_draining(&self) -> bool {
         self.run.context.phases.now() != Phase::Serving
     }

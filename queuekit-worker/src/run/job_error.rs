@@ -36,6 +36,7 @@ pub(crate) enum Then {
     RetryAfter(Duration),
     Fatal,
     Snooze(Duration),
+    Sleep(Duration),
     Cancel,
     Undecodable,
 }
@@ -61,6 +62,11 @@ impl JobError {
     /// Runs the job again after this delay (at most 30 days), and spends no attempt.
     pub fn snooze(delay: Duration) -> Self {
         Self { then: Then::Snooze(delay), cause: None }
+    }
+
+    /// Runs the job again after this delay, because it sleeps (contract R13.10).
+    pub(crate) fn sleep(delay: Duration) -> Self {
+        Self { then: Then::Sleep(delay), cause: None }
     }
 
     /// Releases the job for a worker that can read its payload, and spends no attempt (contract
@@ -109,6 +115,7 @@ impl fmt::Display for JobError {
         let Some(cause) = &self.cause else {
             return match self.then {
                 Then::Snooze(delay) => write!(f, "snoozed for {delay:?}"),
+                Then::Sleep(delay) => write!(f, "sleeps for {delay:?}"),
                 _ => f.write_str("cancelled"),
             };
         };

@@ -52,6 +52,7 @@ impl RunResult {
                 Self::failed(NackKind::Cancelled, text, Duration::ZERO)
             }
             Then::Snooze(delay) => Self::release(Some(ReleaseCause::Snooze), text, delay),
+            Then::Sleep(delay) => Self::release(Some(ReleaseCause::Sleep), text, delay),
             Then::Undecodable => Self::unmarked(run, text),
             Then::Retry | Then::RetryAfter(_) if run.has(Flag::TimedOut) => {
                 Self::failed(NackKind::Retry, timed_out(run, &text), retry_delay(run))

@@ -13,6 +13,7 @@ use tracing::Span;
 use super::context::RunContext;
 use super::meter::Meter;
 use super::reports::Reports;
+use super::steps::Steps;
 use crate::run::outcome::Outcome;
 
 /// One run of one job.
@@ -39,6 +40,8 @@ pub(crate) struct Run {
     held: AtomicBool,
     token: OnceLock<CancellationToken>,
     waker: AtomicWaker,
+    /// Only if the handler has asked for one.
+    steps: OnceLock<Box<Steps>>,
     /// Only if something subscribes to it.
     span: OnceLock<Mutex<Span>>,
 }
@@ -95,8 +98,13 @@ impl Run {
             held: AtomicBool::new(false),
             token: OnceLock::new(),
             waker: AtomicWaker::new(),
+            steps: OnceLock::new(),
             span: OnceLock::new(),
         }
+    }
+
+    pub(super) fn steps(&self) -> &Steps {
+        self.steps.get_or_init(Box::default)
     }
 
     /// Its handler is not started yet, as its kind has no room.

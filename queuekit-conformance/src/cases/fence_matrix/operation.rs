@@ -16,6 +16,7 @@ pub(super) enum Operation {
     DeadLetter,
     Extend,
     Report,
+    Checkpoint,
     ExchangeAck,
     ExchangeNack(NackKind),
 }
@@ -33,6 +34,13 @@ impl Operation {
             }
             Self::Extend => told(world.leases().extend(tokens, ttl(2 * HOUR)).await),
             Self::Report => told(world.leases().report(&reports(tokens)).await),
+            Self::Checkpoint => {
+                let mut answers = Vec::with_capacity(tokens.len());
+                for token in tokens {
+                    answers.push(format!("{:?}", world.put_as(token, "s", "stale").await));
+                }
+                answers
+            }
             Self::ExchangeAck => {
                 let settlement = Settlement { acks: acks(tokens), ..Settlement::default() };
                 let exchanged = exchange(world, &tokens[0].queue, &settlement).await;

@@ -1,6 +1,7 @@
 //! The cases, by subject.
 
 pub(super) mod batches;
+pub(super) mod checkpoints;
 pub(super) mod ends;
 pub(super) mod hints;
 pub(super) mod leases;

@@ -1,4 +1,4 @@
--- queuekit, schema version 13.
+-- queuekit, schema version 14.
 --
 -- Purpose: everything the SQLite store keeps. One file, tables and indexes named queuekit_*, so
 -- that it can live beside the tables of an application.
@@ -197,6 +197,17 @@ CREATE TABLE queuekit_logs (
     line TEXT NOT NULL,
     PRIMARY KEY (job, n)
 ) STRICT, WITHOUT ROWID;
+
+-- The results of steps of a job, for its later runs.
+CREATE TABLE queuekit_checkpoints (
+    -- In the order in which they were stored.
+    key INTEGER PRIMARY KEY,
+    job INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    result BLOB NOT NULL,
+    UNIQUE (job, name)
+) STRICT;
 
 -- A partition key with jobs that wait, run, or hold it dead; '' stands for the jobs without a
 -- key in a fair queue. It is where the key's next job is found without looking at its others.

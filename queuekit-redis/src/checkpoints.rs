@@ -1,0 +1,73 @@
+//! Results of steps of jobs (contract R13.10).
+
+use async_trait::async_trait;
+use queuekit_core::capability::{CheckpointOutcome, KeepCheckpoints, NewCheckpoint};
+use queuekit_core::lifecycle::{Held, checkpoint};
+use queuekit_core::limits::{CHECKPOINTS, CHECKPOINTS_BYTES};
+use queuekit_core::{Checkpoints, JobId, LeaseToken, Result, Timestamp};
+use redis::Value;
+
+use crate::RedisStore;
+use crate::codec::{array_of, bytes_of, checkpoints, number_of, token};
+use crate::error::unreadable;
+use crate::repeat::Call;
+use crate::scripts::Lua;
+use crate::step::{Acted, Action};
+
+#[async_trait]
+impl KeepCheckpoints for RedisStore {
+    async fn put_checkpoint(&self, new: &NewCheckpoint) -> Result<CheckpointOutcome> {
+        let (lease, result) = (new.lease(), new.result());
+        let args = [
+            lease.id.as_bytes().to_vec(),
+            token(lease),
+            new.name().as_str().into(),
+            result.to_vec(),
+            CHECKPOINTS.to_string().into(),
+            CHECKPOINTS_BYTES.to_string().into(),
+        ];
+        let (call, script) = (Call::Repeatable, Lua::CheckpointPut);
+        let answer = self.on_queue("put_checkpoint", call, script, &lease.queue, args).await?;
+        let outcome = match answer {
+            Value::Array(had) => held(had).map(|held| checkpoint(held, result.len())),
+            word => match bytes_of(word).as_deref() {
+                Some(b"L") => Some(CheckpointOutcome::LeaseLost),
+                Some(b"N") => Some(CheckpointOutcome::NotFound),
+                _ => None,
+            },
+        };
+        outcome.ok_or_else(|| unreadable("the answer to a checkpoint"))
+    }
+
+    async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>> {
+        let args = [lease.id.as_bytes().to_vec(), token(lease)];
+        let (call, script) = (Call::Read, Lua::Checkpoints);
+        let answer = self.on_queue("checkpoints", call, script, &lease.queue, args).await?;
+        let values = array_of(answer).ok_or_else(|| unreadable("checkpoints"))?;
+        let mut values = values.into_iter();
+        let Some(now) = values.next() else {
+            return Ok(None);
+        };
+        let now = number_of(now).ok_or_else(|| unreadable("the time of a read"))?;
+        let stored = values.next().and_then(bytes_of).unwrap_or_default();
+        Ok(Some(Checkpoints { now: Timestamp::from_millis(now), stored: checkpoints(&stored) }))
+    }
+
+    async fn forget_checkpoints(&self, ids: &[JobId]) -> Result<Vec<bool>> {
+        let acts = ids.iter().map(|id| Action::new("forget", *id)).collect();
+        let acted = self.for_one_call().act("forget_checkpoints", acts).await?;
+        Ok(acted.into_iter().map(|acted| acted == Acted::Done).collect())
+    }
+}
+
+/// What the job had before.
+fn held(had: Vec<Value>) -> Option<Held> {
+    let mut had = had.into_iter();
+    let mut number = || usize::try_from(number_of(had.next()?)?).ok();
+    let (count, bytes) = (number()?, number()?);
+    let same = match had.next().and_then(bytes_of)?.as_slice() {
+        b"-" => None,
+        word => Some(word == b"S"),
+    };
+    Some(Held { count, bytes, same })
+}
