@@ -110,7 +110,7 @@ pub trait BackendExt: Backend {
     /// # Errors
     /// Those of [`Inspect::findings`](crate::capability::Inspect::findings) and
     /// [`Leases::list_workers`](crate::capability::Leases::list_workers).
-    fn findings(&self) -> impl Future<Output = Result<Vec<Finding>>> + Send {
+    fn all_findings(&self) -> impl Future<Output = Result<Vec<Finding>>> + Send {
         async move {
             let can = self.capabilities();
             let mut findings = match can.inspect {

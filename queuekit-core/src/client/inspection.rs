@@ -59,7 +59,7 @@ impl<'a> Inspection<'a> {
     /// `Unsupported`; those of [`BackendExt::findings`].
     pub async fn findings(self) -> Result<Vec<Finding>> {
         self.store()?;
-        self.backend.findings().await
+        self.backend.all_findings().await
     }
 
     /// How busy the store's connections are now; none if it has no pool of them.

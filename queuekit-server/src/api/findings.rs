@@ -21,6 +21,6 @@ pub(super) async fn list_findings(
     caller: Caller,
 ) -> Result<Answer<FindingsBody>, Problem> {
     caller.need_whole_store()?;
-    let findings = app.store().findings().await?;
+    let findings = app.store().all_findings().await?;
     Ok(Answer(FindingsBody { findings: findings.into_iter().map(Into::into).collect() }))
 }

@@ -149,11 +149,11 @@ pub(in crate::worker) async fn r13_8_beats_and_findings_name_a_kind_that_is_not_
     let said = said.await;
     assert_eq!((said.kind.as_str(), said.times > 0), ("task", true), "{said:?}");
     assert!(said.error.contains("payload of task at n: "), "{said:?}");
-    let findings = live.world.backend().findings().await.expect("findings");
+    let findings = live.world.backend().all_findings().await.expect("findings");
     let is_told = |found: &Finding| found.message.starts_with("1 of 1 workers with a handler");
     assert!(findings.iter().any(is_told), "{findings:?}");
     worker.stop().await;
-    let findings = live.world.backend().findings().await.expect("findings");
+    let findings = live.world.backend().all_findings().await.expect("findings");
     assert!(!findings.iter().any(is_told), "the worker has left: {findings:?}");
 }
 

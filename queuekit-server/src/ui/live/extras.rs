@@ -137,7 +137,7 @@ impl Extras {
         }
         // A store that cannot tell is not asked more often.
         self.findings_read = Some(Instant::now());
-        self.findings = app.store().findings().await?.into();
+        self.findings = app.store().all_findings().await?.into();
         Ok(())
     }
 

@@ -28,7 +28,7 @@ pub(super) async fn show(viewer: Viewer) -> Result<Response, Failure> {
             facts.push((fact.name.to_owned(), Words::of(&fact.value)));
         }
     }
-    for found in viewer.app().store().findings().await? {
+    for found in viewer.app().store().all_findings().await? {
         let shape = match found.severity {
             Severity::Note => "info",
             Severity::Warning => "warning",
