@@ -93,7 +93,7 @@ fn out_of_date(certificate: &CertificateDer<'_>, now: UnixTime) -> Option<String
     let rustls::Error::InvalidCertificate(error) = checked.err()? else { return None };
     match error {
         CertificateError::ExpiredContext { not_after, .. } => {
-            Some(format!("it has expired on {}", date(not_after)?))
+            Some(format!("it expired on {}", date(not_after)?))
         }
         CertificateError::NotValidYetContext { not_before, .. } => {
             Some(format!("it is valid only from {} on", date(not_before)?))
@@ -126,6 +126,6 @@ mod tests {
         let early = told(from - 1).unwrap();
         assert_eq!(early, "it is valid only from 2020-01-01T00:00:00Z on");
         assert_eq!((told(from), told(until)), (None, None));
-        assert_eq!(told(until + 1).unwrap(), "it has expired on 2021-01-01T00:00:00Z");
+        assert_eq!(told(until + 1).unwrap(), "it expired on 2021-01-01T00:00:00Z");
     }
 }

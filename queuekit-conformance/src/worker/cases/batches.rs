@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use queuekit_core::{JobId, RetryPolicy, Status};
-use queuekit_worker::{BatchHandler, BatchOptions, Ctx, JobError, JobResult, Worker};
+use queuekit_worker::{BatchHandler, BatchOptions, Ctx, Hooks, JobError, JobResult, Worker};
+use tokio::sync::mpsc::UnboundedSender;
 
 use crate::worker::Live;
-use crate::worker::kit::{PATIENCE, Task, until};
+use crate::worker::kit::{PATIENCE, Task, events, next};
 
 /// Enough for two jobs to come together on a slow machine. A job that has less than twice that left
 /// of its timeout does not wait for others.
@@ -109,16 +110,28 @@ pub(in crate::worker) async fn r13_9_a_call_waits_for_more_jobs_for_its_time_at_
     assert_eq!((summary.completed, calls.numbers()), (3, vec![0, 1, 2]));
 }
 
+/// Tells of each run that starts.
+struct Starts(UnboundedSender<()>);
+
+impl Hooks for Starts {
+    fn on_start(&self, _: &Ctx) {
+        self.0.send(()).expect("the case listens");
+    }
+}
+
 /// R13.9: a worker that drains runs what it has collected, and waits for no more.
 /// Guard: a drain ends the time in which jobs are collected.
 pub(in crate::worker) async fn r13_9_a_drain_waits_for_no_further_jobs(live: Live) {
     live.enqueue_many(2).await;
     let calls = Calls::default();
     let batches = BatchOptions::new(10).linger(Duration::from_secs(60));
+    let (tells, mut started) = events();
     let worker = worker(&live).handle_batch(completing(&calls), batches);
-    let worker = worker.start().await.expect("start");
-    // The store says "running" before the worker has the answer.
-    until(|| worker.snapshot().jobs.len() == 2).await;
+    let worker = worker.hooks(Starts(tells)).start().await.expect("start");
+    // A drain gives jobs back that the worker has leased and not started.
+    for _ in 0..2 {
+        next(&mut started).await;
+    }
     assert_eq!(calls.sizes(), [0; 0], "no call should be made yet");
     let summary = worker.drain(PATIENCE).await;
     assert_eq!((summary.completed, calls.numbers()), (2, vec![0, 1]));

@@ -42,7 +42,7 @@ fn a_file_without_a_certificate_or_its_key_is_named() {
 #[test]
 fn s7_a_certificate_that_clients_refuse_is_told_at_the_start_and_at_a_reload() {
     let (sandbox, authority) = (Sandbox::new(), Authority::new("tests"));
-    let expired = "clients will refuse the certificate in cert.pem: it has expired on 2021-01-01";
+    let expired = "clients will refuse the certificate in cert.pem: it expired on 2021-01-01";
     certify(&sandbox, &authority, Valid::Once);
     sandbox.start(&SERVE).says(expired);
     certify(&sandbox, &authority, Valid::Now);
