@@ -205,9 +205,10 @@ CREATE TABLE queuekit_checkpoints (
     job INTEGER NOT NULL,
     name TEXT NOT NULL,
     at INTEGER NOT NULL,
-    result BLOB NOT NULL,
-    UNIQUE (job, name)
+    result BLOB NOT NULL
 ) STRICT;
+
+CREATE INDEX queuekit_checkpoints_job ON queuekit_checkpoints (job);
 
 -- A partition key with jobs that wait, run, or hold it dead; '' stands for the jobs without a
 -- key in a fair queue. It is where the key's next job is found without looking at its others.

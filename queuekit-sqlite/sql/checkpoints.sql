@@ -1,5 +1,5 @@
 -- Purpose: reads a job's checkpoints, in the order in which they were stored.
 -- Parameters: 1 the job's key.
 -- Result: name, at, result.
--- Index: the unique one of job and name.
+-- Index: queuekit_checkpoints_job.
 SELECT name, at, result FROM queuekit_checkpoints WHERE job = ?1 ORDER BY key;

@@ -2,7 +2,7 @@
 -- Parameters: 1 the job's key, 2 the name, 3 the result that is to be stored under it.
 -- Result: how many it has, the bytes of their results, and whether the result of this name is the
 --   same; NULL if there is none.
--- Index: the unique one of job and name.
+-- Index: queuekit_checkpoints_job.
 SELECT
     count(*) AS count,
     coalesce(sum(length(result)), 0) AS bytes,
