@@ -56,7 +56,7 @@ impl<'a> Inspection<'a> {
     /// read; empty if there are none.
     ///
     /// # Errors
-    /// `Unsupported`; those of [`BackendExt::findings`].
+    /// `Unsupported`; those of [`BackendExt::all_findings`].
     pub async fn findings(self) -> Result<Vec<Finding>> {
         self.store()?;
         self.backend.all_findings().await
