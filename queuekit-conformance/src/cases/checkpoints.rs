@@ -5,7 +5,7 @@ use std::sync::Arc;
 use queuekit_core::capability::CheckpointOutcome;
 use queuekit_core::limits::{CHECKPOINT_BYTES, CHECKPOINTS, CHECKPOINTS_BYTES};
 use queuekit_core::queue::{Keep, Retention};
-use queuekit_core::{BackendExt, Bytes, Client, Lease, NewJob, Nonce, QueuePatch};
+use queuekit_core::{BackendExt, Bytes, Client, Lease, LeaseToken, NewJob, Nonce, QueuePatch};
 
 use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, build, checkpoint_name, default_queue, draft, queue};
@@ -134,6 +134,8 @@ pub async fn r13_10_only_the_holder_of_the_lease_reads(world: &dyn World) {
     let live = world.reserve_one().await;
     assert_eq!(world.checkpoints_of(&stale.token).await, None);
     assert_eq!(world.checkpoints(&live).await, read([("s", "secret")]));
+    let number = LeaseToken { lease_seq: stale.token.lease_seq, ..live.token.clone() };
+    assert_eq!(world.checkpoints_of(&number).await, None);
     let mut elsewhere = live.token.clone();
     elsewhere.queue = queue("another");
     assert_eq!(world.checkpoints_of(&elsewhere).await, None);
