@@ -110,7 +110,7 @@ pub(in crate::worker) async fn r13_9_a_call_waits_for_more_jobs_for_its_time_at_
     assert_eq!((summary.completed, calls.numbers()), (3, vec![0, 1, 2]));
 }
 
-/// Tells of each run that starts.
+/// Sends a message for each run that starts.
 struct Starts(UnboundedSender<()>);
 
 impl Hooks for Starts {
