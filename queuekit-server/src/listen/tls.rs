@@ -81,7 +81,7 @@ fn unread(error: pem::Error, file: &Path, what: &str) -> anyhow::Error {
 /// Why clients refuse this certificate at this time, if its dates are the reason.
 fn out_of_date(certificate: &CertificateDer<'_>, now: UnixTime) -> Option<String> {
     let certificate = ParsedCertificate::try_from(certificate).ok()?;
-    // Its dates are checked first; who has issued it does not matter here.
+    // The verifier checks the dates before the issuer, so no issuer has to be trusted here.
     let (nobody, provider) = (RootCertStore::empty(), rustls::crypto::ring::default_provider());
     let algorithms = provider.signature_verification_algorithms.all;
     let checked =

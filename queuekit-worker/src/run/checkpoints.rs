@@ -13,10 +13,10 @@ use super::job_error::{JobError, JobResult};
 use super::run::Run;
 use super::steps::Begun;
 
-/// The shortest and the longest wait before a checkpoint is stored again that could not be stored.
+/// The shortest and the longest wait between two calls that store the same checkpoint.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// What the checkpoint of a sleep has.
+/// The result that the checkpoint of a sleep stores.
 #[derive(Serialize, Deserialize)]
 struct Sleep {
     sleep_ms: u64,
@@ -97,8 +97,8 @@ impl Ctx {
     }
 
     /// Sleeps without a worker: the first run that comes here is released, and the job runs again
-    /// once this time is over; then this returns at once. It spends no attempt. The job's deadline
-    /// continues, and jobs of its partition key wait.
+    /// once this time is over; this then returns immediately. It spends no attempt. The job's
+    /// deadline continues, and jobs of its partition key wait.
     ///
     /// Steps before it run again unless they are [checkpoints](Self::checkpoint).
     ///
@@ -206,7 +206,8 @@ async fn load(run: &Run) -> Result<(Checkpoints, Instant)> {
 
 fn keeps(run: &Run) -> Result<&dyn KeepCheckpoints> {
     run.context.client.backend().capabilities().checkpoints.ok_or_else(|| {
-        Error::new(ErrorKind::Unsupported, "this store keeps no checkpoints of jobs")
+        let message = "this store keeps no checkpoints; use one that does, as all of queuekit do";
+        Error::new(ErrorKind::Unsupported, message)
     })
 }
 

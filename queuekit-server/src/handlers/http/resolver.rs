@@ -40,7 +40,7 @@ impl Resolver {
     }
 
     async fn place(&self, host: &str) -> io::Result<Place> {
-        // First: who waits for others of its domain takes no place of other domains.
+        // Taken first: a look-up that waits for its own domain takes no place of other domains.
         let of_domain = self.domain(host).acquire_owned().await.map_err(io::Error::other)?;
         let of_all = Arc::clone(&self.all).acquire_owned().await.map_err(io::Error::other)?;
         Ok(Place { _of_domain: of_domain, _of_all: of_all })
