@@ -464,6 +464,28 @@ $$;
 
 REVOKE EXECUTE ON FUNCTION queuekit.enqueue_many(json, boolean) FROM PUBLIC;
 
+-- The parts of a lease's token: the name of its queue, its job, its number and its nonce. It fails
+-- if there is none.
+CREATE FUNCTION queuekit.parts_of_token(token text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- What HTTP puts before a lease is for retries. The number of a lease has 64 bits, unsigned.
+    parts CONSTANT text[] := regexp_match(
+        token COLLATE "C",
+        '^(?:[0-9]+(?:[.][A-Za-z0-9_-]*)?~)?'
+        '([A-Za-z0-9][A-Za-z0-9_.:-]{0,127})~([0-9a-f-]{36})~([0-9]{1,20})~([0-9a-f]{32})$'
+    );
+BEGIN
+    IF parts IS NULL THEN
+        RAISE EXCEPTION 'token must be a token from a reserve; got another text' USING
+            ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was changed.';
+    END IF;
+    RETURN parts;
+END
+$$;
+
 -- Completes a job in the caller's transaction: it is completed if and only if that commits. The
 -- token is the one that the lease came with, from Rust or over HTTP. `result` is what the run
 -- returned, at most 64 KiB, by convention JSON. Answers acked, already_done, lease_lost or
@@ -478,12 +500,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
-    -- What HTTP puts before a lease is for retries. The number of a lease has 64 bits, unsigned.
-    parts text[] := regexp_match(
-        token COLLATE "C",
-        '^(?:[0-9]+(?:[.][A-Za-z0-9_-]*)?~)?'
-        '([A-Za-z0-9][A-Za-z0-9_.:-]{0,127})~([0-9a-f-]{36})~([0-9]{1,20})~([0-9a-f]{32})$'
-    );
+    parts CONSTANT text[] := queuekit.parts_of_token(token);
     now_ms CONSTANT bigint := queuekit.now_ms();
     job_id uuid;
     held queuekit.running;
@@ -492,10 +509,6 @@ DECLARE
     window_ms bigint;
     before record;
 BEGIN
-    IF parts IS NULL THEN
-        RAISE EXCEPTION 'token must be a token from a reserve; got another text' USING
-            ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was changed.';
-    END IF;
     IF octet_length(result) > 65536 THEN
         RAISE EXCEPTION 'result must be at most 65536 bytes; got %', octet_length(result) USING
             ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was changed.';

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use queuekit_core::capability::{CheckpointOutcome, NewCheckpoint};
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{
     Ack, AckOutcome, EnqueueOutcome, Enqueued, Error, ErrorKind, JobId, Limits, NewJob, QueueName,
@@ -97,6 +98,25 @@ impl Functions {
         })
     }
 
+    /// Stores the result of a step: the step counts as done if and only if the transaction commits.
+    /// An outcome other than `Stored` means that it must not: `Conflict` if the step was done
+    /// before, `LeaseLost` if another worker has the job now. Then roll back.
+    ///
+    /// While the transaction is open, no other worker gets the job.
+    ///
+    /// # Errors
+    /// `Corrupt` if the call cannot be written as JSON.
+    pub fn checkpoint(&self, step: &NewCheckpoint) -> Result<Statement<CheckpointOutcome>> {
+        Ok(Statement {
+            sql: self.sql(include_str!("../sql/checkpoint.sql")),
+            parameter: json(&StepSent::of(step))?,
+            read: Box::new(|text| {
+                let words: Vec<String> = of_json(text, 1)?;
+                checkpoint_outcome(&words.concat())
+            }),
+        })
+    }
+
     /// Creates a queue if it does not exist; with `keyed` it takes partition keys from now on.
     /// Until the transaction commits, others that use the queue for the first time wait: let the
     /// statement have a transaction of its own.
@@ -150,6 +170,31 @@ impl AckSent {
     fn of(ack: &Ack) -> Self {
         let result_base64 = ack.result.as_ref().map(|result| STANDARD.encode(result));
         Self { token: ack.lease.to_secret_string(), result_base64 }
+    }
+}
+
+#[derive(Serialize)]
+struct StepSent<'a> {
+    token: String,
+    name: &'a str,
+    result_base64: String,
+}
+
+impl<'a> StepSent<'a> {
+    fn of(step: &'a NewCheckpoint) -> Self {
+        let result_base64 = STANDARD.encode(step.result());
+        Self { token: step.lease().to_secret_string(), name: step.name().as_str(), result_base64 }
+    }
+}
+
+fn checkpoint_outcome(word: &str) -> Result<CheckpointOutcome> {
+    match word {
+        "stored" => Ok(CheckpointOutcome::Stored),
+        "conflict" => Ok(CheckpointOutcome::Conflict),
+        "full" => Ok(CheckpointOutcome::Full),
+        "lease_lost" => Ok(CheckpointOutcome::LeaseLost),
+        "not_found" => Ok(CheckpointOutcome::NotFound),
+        other => Err(unreadable(format!("the outcome {other:?}"))),
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use queuekit_core::JobDraft;
+use queuekit_core::{CheckpointName, JobDraft};
 
 fn job() -> NewJob {
     JobDraft::new("greet", "{}").build().expect("a job")
@@ -41,6 +41,29 @@ fn outcomes_come_back_in_the_order_of_the_acks() {
     let outcomes = statement.read(answer).expect("an answer");
     let wanted = [AckOutcome::AlreadyDone, AckOutcome::Acked, AckOutcome::LeaseLost];
     assert_eq!(outcomes, wanted);
+}
+
+#[test]
+fn the_outcome_of_a_step_is_read_by_its_word() {
+    let token = format!("default~019b76da-a800-7000-8000-0000000037a8~1~{:032}", 0);
+    let step = NewCheckpoint::new(
+        token.parse().expect("a token"),
+        CheckpointName::new("s").expect("a name"),
+        "7",
+    );
+    let statement = Functions::default().checkpoint(&step.expect("a step")).expect("a statement");
+    for (word, outcome) in [
+        ("stored", CheckpointOutcome::Stored),
+        ("conflict", CheckpointOutcome::Conflict),
+        ("full", CheckpointOutcome::Full),
+        ("lease_lost", CheckpointOutcome::LeaseLost),
+        ("not_found", CheckpointOutcome::NotFound),
+    ] {
+        let read = statement.read(&format!("[{word:?}]")).expect(word);
+        assert_eq!(read, outcome);
+    }
+    assert!(statement.read(r#"["eaten"]"#).is_err());
+    assert!(statement.read("[]").is_err());
 }
 
 #[test]

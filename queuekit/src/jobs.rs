@@ -21,7 +21,9 @@ pub use queuekit_core::backend::{
     Examined, IdPrefix, JobErrors, Listed, MetadataTerm, PayloadTerm,
 };
 #[doc(inline)]
-pub use queuekit_core::capability::{CancelOutcome, Why, WhyFacts};
+pub use queuekit_core::capability::{
+    CancelOutcome, CheckpointOutcome, NewCheckpoint, Why, WhyFacts,
+};
 #[doc(inline)]
 pub use queuekit_core::client::{EnqueueAll, EnqueueRequest, Jobs, Outcomes};
 #[doc(inline)]

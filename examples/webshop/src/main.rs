@@ -12,7 +12,7 @@ use sqlx::PgPool;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use jobs::{Mailer, Reports, Warehouse};
+use jobs::{Mailer, Warehouse};
 use orders::{Failure, Orders};
 use pages::App;
 
@@ -41,7 +41,7 @@ async fn main() -> Result<(), Failure> {
 
     let second = Duration::from_secs(1);
     let (mailer, warehouse) = (Mailer::new(second), Warehouse { step: 2 * second });
-    let worker = jobs::worker(&client, mailer, warehouse, Reports { pool });
+    let worker = jobs::worker(&client, mailer, warehouse, &pool);
     let work = async {
         let ended = worker.run_until(stop.cancelled()).await;
         stop.cancel(); // if the worker has failed, the server stops too

@@ -14,3 +14,8 @@ CREATE TABLE IF NOT EXISTS sales (
     reported_at timestamptz NOT NULL DEFAULT now(),
     orders bigint NOT NULL
 );
+
+CREATE TABLE IF NOT EXISTS purchases (
+    bought_at timestamptz NOT NULL DEFAULT now(),
+    pieces bigint NOT NULL
+);

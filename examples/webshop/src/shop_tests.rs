@@ -13,7 +13,7 @@ use queuekit_integration_tests::servers::{self, Database};
 use sqlx::PgPool;
 use tower::ServiceExt;
 
-use crate::jobs::{self, Mailer, Reports, SalesReport, Warehouse};
+use crate::jobs::{self, Mailer, Purchases, Reports, Restock, SalesReport, Warehouse};
 use crate::orders::{Failure, Orders};
 use crate::pages::{self, App};
 
@@ -50,8 +50,7 @@ impl Shop {
     /// Runs all jobs that are due.
     async fn work(&self) -> queuekit::Result<()> {
         let (mailer, warehouse) = (Mailer::new(Duration::ZERO), Warehouse { step: Duration::ZERO });
-        let reports = Reports { pool: self.pool.clone() };
-        jobs::worker(&self.client, mailer, warehouse, reports).run_until_idle().await?;
+        jobs::worker(&self.client, mailer, warehouse, &self.pool).run_until_idle().await?;
         Ok(())
     }
 
@@ -151,6 +150,31 @@ async fn a_report_whose_job_is_gone_writes_nothing() -> Result<(), Failure> {
     });
     assert_eq!(worker.run_until_idle().await?.lease_lost, 1);
     assert_eq!(shop.count("sales").await?, 0);
+    shop.close().await
+}
+
+#[tokio::test]
+async fn a_purchase_is_written_down_once_though_its_job_runs_again() -> Result<(), Failure> {
+    let Some(shop) = Shop::open().await? else { return Ok(()) };
+    shop.place().await?;
+    let id = shop.client.schedules().run_now("restock").await?;
+    let purchases = Purchases { pool: shop.pool.clone() };
+    let worker = Worker::new(shop.client.clone()).handle(move |job: Restock, ctx: Ctx| {
+        let purchases = purchases.clone();
+        async move {
+            let is_first = ctx.attempt() == 1;
+            let told = purchases.call(job, ctx).await?;
+            match is_first {
+                true => Err(JobError::retry_after("the line was cut", Duration::ZERO)),
+                false => Ok(told),
+            }
+        }
+    });
+    worker.run_until_idle().await?;
+    let job = shop.client.jobs().get(id).await?.expect("the job is stored");
+    assert_eq!((job.state, job.attempts), (State::Completed, 2));
+    assert!(job.result::<String>()?.starts_with("told the supplier: 1 pieces"));
+    assert_eq!(shop.count("purchases").await?, 1);
     shop.close().await
 }
 

@@ -1,13 +1,14 @@
-//! The suite by the SQL functions that other database crates call: each enqueue and each ack is a
-//! statement of `queuekit-transactions` in a transaction of its own.
+//! The suite by the SQL functions that other database crates call: each enqueue, each ack and each
+//! checkpoint is a statement of `queuekit-transactions` in a transaction of its own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use queuekit_conformance::cases::{fence, fence_matrix};
+use queuekit_conformance::cases::{checkpoints, fence, fence_matrix};
 use queuekit_conformance::{Harness, Layer, World, Wrapped, conformance, skip, this_test};
+use queuekit_core::capability::{CheckpointOutcome, NewCheckpoint};
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
     Ack, AckOutcome, Backend, EnqueueOutcome, Error, ErrorKind, NewJob, QueueName, Result,
@@ -142,6 +143,17 @@ impl Layer for BySql {
         }
         acked
     }
+
+    async fn put_checkpoint(&self, checkpoint: &NewCheckpoint) -> Result<CheckpointOutcome> {
+        match self.run(self.functions.checkpoint(checkpoint)?).await? {
+            // In a transaction, a repeated step is a conflict too. The store tells them apart.
+            CheckpointOutcome::Conflict => {
+                let keeps = self.inner.capabilities().checkpoints.expect("checkpoints");
+                keeps.put_checkpoint(checkpoint).await
+            }
+            outcome => Ok(outcome),
+        }
+    }
 }
 
 /// The error of a store for that of a function.
@@ -187,5 +199,19 @@ async fn r3_3_no_stale_token_acks_by_sql() {
 async fn r3_3_an_ack_repeated_by_sql_is_already_done() {
     let Some(world) = daily(this_test!()).await else { return };
     fence::r3_3_a_repeated_ack_is_already_done(&world).await;
+    world.dispose().await;
+}
+
+#[tokio::test]
+async fn r13_10_the_results_of_steps_by_sql_have_1_mib() {
+    let Some(world) = daily(this_test!()).await else { return };
+    checkpoints::r13_10_the_results_of_a_job_have_1_mib(&world).await;
+    world.dispose().await;
+}
+
+#[tokio::test]
+async fn r13_10_a_job_has_64_steps_by_sql() {
+    let Some(world) = daily(this_test!()).await else { return };
+    checkpoints::r13_10_a_job_has_64_checkpoints(&world).await;
     world.dispose().await;
 }

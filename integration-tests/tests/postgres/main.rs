@@ -42,6 +42,7 @@ mod settling;
 mod shadowing;
 mod sql;
 mod sql_ack;
+mod sql_checkpoint;
 mod sql_enqueue_many;
 mod tls;
 mod transactions;

@@ -3,6 +3,7 @@
 mod confirm;
 mod pack;
 mod report;
+mod restock;
 
 use queuekit::prelude::*;
 use queuekit::transactions::Functions;
@@ -11,6 +12,7 @@ use sqlx::PgPool;
 pub use confirm::{Mailer, SendConfirmation};
 pub use pack::{PackOrder, Warehouse};
 pub use report::{Reports, SalesReport};
+pub use restock::{Purchases, Restock};
 
 use crate::orders::Failure;
 
@@ -37,15 +39,18 @@ pub async fn declare(client: &Client) -> queuekit::Result<()> {
         // If no worker ran at two o'clock, the next one that starts reports once.
         .catch_up(CatchUp::Once);
     client.schedule(nightly).await?;
+    let weekly = ScheduleDraft::cron("restock", "0 6 * * 1", JobDraft::of(&Restock {}));
+    client.schedule(weekly.zone("Europe/Berlin")).await?;
     Ok(())
 }
 
 /// The worker. Each handler is a struct whose fields are what its jobs share.
-pub fn worker(client: &Client, mailer: Mailer, warehouse: Warehouse, reports: Reports) -> Worker {
+pub fn worker(client: &Client, mailer: Mailer, warehouse: Warehouse, pool: &PgPool) -> Worker {
     Worker::new(client.clone())
         .name("webshop")
         .queues(["mail", "packing", "default"])
         .handle(mailer)
         .handle(warehouse)
-        .handle(reports)
+        .handle(Reports { pool: pool.clone() })
+        .handle(Purchases { pool: pool.clone() })
 }
