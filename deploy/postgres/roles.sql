@@ -19,8 +19,9 @@ $$;
 
 GRANT USAGE ON SCHEMA queuekit TO queuekit_enqueue, queuekit_work, queuekit_look;
 
--- May store jobs with queuekit.enqueue() and enqueue_many(), which run as their owner. It cannot
--- read a job or create a queue; ack() and checkpoint() only serve callers that have a lease.
+-- May store jobs and events with queuekit.enqueue(), enqueue_many() and emit(), which run as their
+-- owner. It cannot read a job or create a queue of its choice; ack() and checkpoint() only serve
+-- callers that have a lease.
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA queuekit TO queuekit_enqueue, queuekit_work;
 
 -- May enqueue, reserve and settle jobs, with migrate=off. Only the owner can create and drop the

@@ -84,22 +84,15 @@ AS $$
     END
 $$;
 
--- Makes sure that a queue exists, and that it takes partition keys if `keyed`. Until the
--- transaction commits, others who make the same queue wait: let it have one of its own.
-CREATE FUNCTION queuekit.create_queue(name text, keyed boolean DEFAULT false) RETURNS void
+-- create_queue(), also of a reserved name.
+CREATE FUNCTION queuekit.open_queue(name text, takes_keys boolean) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
-DECLARE
-    fault text := queuekit.queue_name_fault(create_queue.name);
-    takes_keys boolean := coalesce(create_queue.keyed, false);
 BEGIN
-    IF fault IS NOT NULL THEN
-        RAISE EXCEPTION '%', fault USING ERRCODE = 'invalid_parameter_value';
-    END IF;
     PERFORM FROM queuekit.queues
-    WHERE queues.name = create_queue.name AND queues.removed_by IS NULL
+    WHERE queues.name = open_queue.name AND queues.removed_by IS NULL
         AND queues.keyed >= takes_keys;
     IF FOUND THEN
         RETURN;
@@ -107,15 +100,31 @@ BEGIN
     IF (
         SELECT count(*)
         FROM queuekit.queues
-        WHERE queues.removed_by IS NULL AND queues.name <> create_queue.name
+        WHERE queues.removed_by IS NULL AND queues.name <> open_queue.name
     ) >= 10000 THEN
         RAISE EXCEPTION 'queues: at most 10000 queues are kept'
         USING ERRCODE = 'configuration_limit_exceeded', HINT = 'Remove some that are not used.';
     END IF;
     INSERT INTO queuekit.queues (name, keyed)
-    VALUES (create_queue.name, takes_keys)
+    VALUES (open_queue.name, takes_keys)
     ON CONFLICT (name) DO UPDATE
     SET removed_by = NULL, removal_seen = false, keyed = queues.keyed OR excluded.keyed;
+END
+$$;
+
+-- Makes sure that a queue exists, and that it takes partition keys if `keyed`. Until the
+-- transaction commits, others who make the same queue wait: let it have one of its own.
+CREATE FUNCTION queuekit.create_queue(name text, keyed boolean DEFAULT false) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    fault text := queuekit.queue_name_fault(create_queue.name);
+BEGIN
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    PERFORM queuekit.open_queue(create_queue.name, coalesce(create_queue.keyed, false));
 END
 $$;
 

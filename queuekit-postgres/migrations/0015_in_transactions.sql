@@ -1,7 +1,7 @@
 -- queuekit, schema version 15: whole calls by SQL, for every driver.
 --
--- Purpose: enqueue_many() stores several jobs and ack() completes one, in the caller's transaction
--- (contract R2.9, R3.4), so that a program needs no store to do so. Where another schema than
+-- Purpose: enqueue_many() stores several jobs, ack() completes one, and emit() stores events, in the
+-- caller's transaction (contract R2.9, R3.4, R14.1), so that a program needs no store to do so. Where another schema than
 -- `queuekit` was chosen, each `queuekit.` below is replaced by it.
 -- Locks: the advisory lock of migrations, until the migration commits.
 
@@ -33,8 +33,9 @@ RETURN (
     FROM jsonb_each_text(metadata) AS pair
 );
 
--- As before, and at most 64 names: however short it is, each takes some hundred bytes of a reader.
-CREATE OR REPLACE FUNCTION queuekit.metadata_fault(metadata jsonb) RETURNS text
+-- What is wrong with metadata of at most so many bytes and names, as queue_name_fault.
+CREATE FUNCTION queuekit.metadata_fault(metadata jsonb, most_bytes int, most_names int)
+RETURNS text
 LANGUAGE plpgsql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -48,14 +49,24 @@ BEGIN
         RETURN 'metadata must be a JSON object whose values are strings';
     END IF;
     bytes := queuekit.metadata_bytes(metadata);
-    IF bytes > 4096 THEN
-        RETURN format('metadata must be at most 4096 bytes; got %s', bytes);
+    IF bytes > most_bytes THEN
+        RETURN format('metadata must be at most %s bytes; got %s', most_bytes, bytes);
     END IF;
     SELECT count(*) INTO names FROM jsonb_object_keys(metadata);
-    IF names > 64 THEN
-        RETURN format('metadata must be at most 64 names; got %s', names);
+    IF names > most_names THEN
+        RETURN format('metadata must be at most %s names; got %s', most_names, names);
     END IF;
     RETURN NULL;
+END
+$$;
+
+-- As before, and at most 64 names: however short it is, each takes some hundred bytes of a reader.
+CREATE OR REPLACE FUNCTION queuekit.metadata_fault(metadata jsonb) RETURNS text
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN queuekit.metadata_fault(metadata, 4096, 64);
 END
 $$;
 
@@ -272,34 +283,33 @@ BEGIN
 END
 $$;
 
--- The jobs in a JSON array, in its order: what they are checked for by type alone.
-CREATE FUNCTION queuekit.jobs_of_json(jobs json) RETURNS queuekit.new_job[]
+-- Fails unless these are a JSON array of at most 1,000 objects of these fields, without both `body`
+-- and `body`_base64. `item` is what an error calls one of them.
+CREATE FUNCTION queuekit.check_items(items json, item text, body text, fields text[])
+RETURNS void
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    fields CONSTANT text[] := '{
-        id, queue, kind, payload, payload_base64, priority, max_attempts, delay_ms, run_at,
-        idempotency_key, unique_until_done, partition_key, timeout_ms, deadline_ms, metadata
-    }';
     fault text;
 BEGIN
     fault := CASE
-        WHEN json_typeof(jobs) IS DISTINCT FROM 'array' THEN 'jobs must be a JSON array'
-        WHEN json_array_length(jobs) > 1000 THEN
-            format('jobs must be at most 1000; got %s', json_array_length(jobs))
+        WHEN json_typeof(items) IS DISTINCT FROM 'array' THEN
+            format('%ss must be a JSON array', item)
+        WHEN json_array_length(items) > 1000 THEN
+            format('%ss must be at most 1000; got %s', item, json_array_length(items))
         ELSE (
-            SELECT format('job %s: it must be a JSON object', job.place)
-            FROM json_array_elements(jobs) WITH ORDINALITY AS job (object, place)
-            WHERE json_typeof(job.object) <> 'object'
+            SELECT format('%s %s: it must be a JSON object', item, given.place)
+            FROM json_array_elements(items) WITH ORDINALITY AS given (object, place)
+            WHERE json_typeof(given.object) <> 'object'
             LIMIT 1
         )
     END;
     IF fault IS NULL THEN
         fault := (
-            SELECT format('job %s: there is no field %L', job.place, left(field, 40))
-            FROM json_array_elements(jobs) WITH ORDINALITY AS job (object, place)
-            CROSS JOIN json_object_keys(job.object) AS field
+            SELECT format('%s %s: there is no field %L', item, given.place, left(field, 40))
+            FROM json_array_elements(items) WITH ORDINALITY AS given (object, place)
+            CROSS JOIN json_object_keys(given.object) AS field
             WHERE field <> ALL (fields)
             LIMIT 1
         );
@@ -307,11 +317,11 @@ BEGIN
     IF fault IS NULL THEN
         fault := (
             SELECT format(
-                'job %s: payload must be alone; got payload_base64, too', job.place
+                '%s %s: %s must be alone; got %s_base64, too', item, given.place, body, body
             )
-            FROM json_array_elements(jobs) WITH ORDINALITY AS job (object, place)
-            WHERE (job.object -> 'payload') IS NOT NULL
-                AND (job.object ->> 'payload_base64') IS NOT NULL
+            FROM json_array_elements(items) WITH ORDINALITY AS given (object, place)
+            WHERE (given.object -> body) IS NOT NULL
+                AND (given.object ->> (body || '_base64')) IS NOT NULL
             LIMIT 1
         );
     END IF;
@@ -319,6 +329,19 @@ BEGIN
         RAISE EXCEPTION '%', fault USING
             ERRCODE = 'invalid_parameter_value', HINT = 'Nothing was stored.';
     END IF;
+END
+$$;
+
+-- The jobs in a JSON array, in its order: what they are checked for by type alone.
+CREATE FUNCTION queuekit.jobs_of_json(jobs json) RETURNS queuekit.new_job[]
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM queuekit.check_items(jobs, 'job', 'payload', '{
+        id, queue, kind, payload, payload_base64, priority, max_attempts, delay_ms, run_at,
+        idempotency_key, unique_until_done, partition_key, timeout_ms, deadline_ms, metadata
+    }');
     RETURN ARRAY(
         SELECT (
             job.place, field.id, coalesce(field.queue, 'default'), field.kind,
@@ -600,3 +623,407 @@ BEGIN
     END LOOP;
 END
 $do$;
+
+-- An event to emit, as new_job. `id` is never NULL.
+CREATE TYPE queuekit.new_event AS (
+    place int,
+    id uuid,
+    kind text,
+    data bytea,
+    partition_key text,
+    idempotency_key text,
+    metadata jsonb,
+    delay_ms bigint
+);
+
+-- What is wrong with an event, as queue_name_fault. Its deliveries have two names more than its
+-- metadata: the id of the event, and how it is retried.
+CREATE FUNCTION queuekit.event_fault(event queuekit.new_event) RETURNS text
+LANGUAGE sql STABLE
+RETURN coalesce(
+    CASE
+        WHEN NOT queuekit.is_name(event.kind) THEN
+            format('type must be [A-Za-z0-9][A-Za-z0-9_.:-]{0,127}; got %L', left(event.kind, 40))
+        WHEN length(event.data) > 1048576 THEN
+            format('data must be at most 1048576 bytes; got %s', length(event.data))
+        WHEN get_byte(uuid_send(event.id), 6) >> 4 <> 7 THEN
+            format('id must be a UUIDv7; got %s', event.id)
+        WHEN event.metadata IS NOT NULL THEN queuekit.metadata_fault(event.metadata, 3584, 62)
+    END,
+    queuekit.key_fault('partition_key', event.partition_key),
+    queuekit.key_fault('idempotency_key', event.idempotency_key),
+    queuekit.range_fault('delay_ms', event.delay_ms, 0, 366 * 86400000::bigint)
+);
+
+-- The events in a JSON array, as jobs_of_json.
+CREATE FUNCTION queuekit.events_of_json(events json, now_ms bigint) RETURNS queuekit.new_event[]
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM queuekit.check_items(events, 'event', 'data', '{
+        id, type, data, data_base64, partition_key, idempotency_key, metadata, delay_ms
+    }');
+    RETURN ARRAY(
+        SELECT (
+            -- The tag of a queue at the end of its id is as good as any bytes.
+            event.place, coalesce(field.id, queuekit.job_id('', now_ms)), field.type,
+            coalesce(
+                convert_to((event.object -> 'data')::text, 'UTF8'),
+                decode(field.data_base64, 'base64'), 'null'
+            ),
+            field.partition_key, field.idempotency_key, field.metadata, field.delay_ms
+        )::queuekit.new_event
+        FROM json_array_elements(events) WITH ORDINALITY AS event (object, place)
+        CROSS JOIN json_to_record(event.object) AS field (
+            id uuid, type text, data_base64 text, partition_key text, idempotency_key text,
+            metadata jsonb, delay_ms bigint
+        )
+        ORDER BY event.place
+    );
+END
+$$;
+
+-- The number that separates the advisory locks of this schema from those of others, as the Rust
+-- code computes it (FNV-1a).
+CREATE FUNCTION queuekit.lock_class() RETURNS int
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    bits bigint := 2166136261;
+    name CONSTANT bytea := 'queuekit';
+BEGIN
+    FOR at IN 0..length(name) - 1 LOOP
+        bits := ((bits # get_byte(name, at)) * 16777619) & 4294967295;
+    END LOOP;
+    RETURN bits - (bits >> 31 << 32);
+END
+$$;
+
+-- The id of the delivery of an event to the queue of a consumer: a UUIDv8 that core derives the same
+-- way (contract R14.2).
+CREATE FUNCTION queuekit.delivery_id(queue text, event uuid) RETURNS uuid
+LANGUAGE sql IMMUTABLE
+RETURN (
+    SELECT encode(
+        substring(uuid_send(event) FOR 6)
+        || set_byte(
+            set_byte(derived.bytes, 0, 128 | (get_byte(derived.bytes, 0) & 15)),
+            2, 128 | (get_byte(derived.bytes, 2) & 63)
+        )
+        || substring(sha256(convert_to(queue, 'UTF8')) FOR 2),
+        'hex'
+    )::uuid
+    FROM (
+        SELECT substring(
+            sha256(uuid_send(event) || convert_to(queue, 'UTF8') || '\x00'::bytea) FOR 8
+        ) AS bytes
+        OFFSET 0
+    ) AS derived
+);
+
+-- A subscription, as core stores it in the settings of events.
+CREATE TYPE queuekit.subscription AS (
+    consumer text,
+    events text,
+    ordered boolean,
+    fair boolean,
+    enabled boolean,
+    max_attempts int,
+    timeout_ms bigint,
+    delay_ms bigint,
+    retry text
+);
+
+-- The subscriptions that make deliveries. They stay as they are until the transaction ends.
+CREATE FUNCTION queuekit.hold_subscriptions() RETURNS queuekit.subscription[]
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- Guard: nobody changes subscriptions while the transaction is open (contract R14.4).
+    PERFORM queuekit.event_version(queuekit.lock_class());
+    -- A statement of its own, so that it sees what was committed before the lock was granted.
+    RETURN ARRAY(
+        SELECT subscription
+        FROM queuekit.event_settings AS settings
+        CROSS JOIN json_each(
+            convert_from(coalesce(nullif(settings.body, ''), '{}'), 'UTF8')::json
+            -> 'subscriptions'
+        ) AS stored
+        CROSS JOIN json_populate_record(NULL::queuekit.subscription, stored.value) AS subscription
+        WHERE subscription.enabled
+    );
+END
+$$;
+
+-- Whether the events of a subscription include those of a type.
+CREATE FUNCTION queuekit.matches(pattern text, kind text) RETURNS boolean
+LANGUAGE sql IMMUTABLE
+RETURN pattern = '*' OR pattern = kind
+    OR (right(pattern, 2) = '.*' AND starts_with(kind, left(pattern, -1)));
+
+-- The next place in the log.
+CREATE FUNCTION queuekit.next_event(now_ms bigint) RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN (now_ms / 86400000 << 44) + nextval('queuekit.event_numbers');
+
+-- Stores an event that has no fault, for emit(), which acts as its owner. `number` is its place in
+-- the log, if it has got one, and `job_seq` where its deliveries stand in their queues.
+-- The outcome is emitted, duplicate or conflict, as core has them, and `id` is that of the event
+-- that is stored now.
+CREATE FUNCTION queuekit.store_event(
+    event queuekit.new_event, wanting queuekit.subscription[], number bigint, job_seq bigint,
+    now_ms bigint, OUT outcome text, OUT id uuid
+)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    -- In two parts, because the name of another schema would take the place of the whole.
+    prefix CONSTANT text := 'queue' || 'kit.';
+    -- Data that is larger is stored with the event, and not with each delivery.
+    copied CONSTANT int := 1024;
+    is_same boolean;
+    holder uuid;
+BEGIN
+    LOOP
+        SELECT stored.kind = event.kind AND stored.data = event.data
+        INTO is_same
+        FROM queuekit.event_ids AS taken
+        JOIN queuekit.events AS stored ON stored.seq = taken.seq
+        WHERE taken.id = event.id;
+        IF FOUND THEN
+            id := event.id;
+            outcome := CASE WHEN is_same THEN 'duplicate' ELSE 'conflict' END;
+            RETURN;
+        END IF;
+        SELECT taken.id INTO holder
+        FROM queuekit.event_ids AS taken
+        JOIN queuekit.events AS stored ON stored.seq = taken.seq
+        WHERE taken.kind = event.kind AND taken.idempotency_key = event.idempotency_key;
+        IF FOUND THEN
+            id := holder;
+            outcome := 'duplicate';
+            RETURN;
+        END IF;
+        number := coalesce(number, queuekit.next_event(now_ms));
+        INSERT INTO queuekit.event_ids (id, seq, kind, idempotency_key)
+        VALUES (
+            event.id, number, CASE WHEN event.idempotency_key IS NOT NULL THEN event.kind END,
+            event.idempotency_key
+        )
+        ON CONFLICT DO NOTHING;
+        EXIT WHEN FOUND;
+        -- Either somebody was quicker, or who has the id or the key is gone from the log.
+        DELETE FROM queuekit.event_ids AS taken
+        WHERE
+            (
+                taken.id = event.id
+                OR taken.kind = event.kind AND taken.idempotency_key = event.idempotency_key
+            )
+            AND NOT EXISTS (SELECT FROM queuekit.events WHERE events.seq = taken.seq);
+    END LOOP;
+
+    INSERT INTO queuekit.events (
+        seq, emitted_at, id, kind, partition_key, idempotency_key, metadata, data
+    ) VALUES (
+        number, now_ms, event.id, event.kind, event.partition_key, event.idempotency_key,
+        nullif(event.metadata, '{}')::text, event.data
+    );
+    WITH body AS (
+        INSERT INTO queuekit.jobs (
+            id, seq, scheduled_at, created_at, timeout_ms, queue, rank, max_attempts,
+            unique_until_done, later, kind, lane, metadata, payload, event
+        )
+        SELECT
+            delivery.id, job_seq, now_ms + delivery.delay, now_ms, subscriber.timeout_ms, queues.id,
+            21, subscriber.max_attempts, false,
+            delivery.lane IS NOT NULL AND delivery.delay > 0, event.kind, delivery.lane,
+            (
+                coalesce(event.metadata, '{}')
+                || jsonb_strip_nulls(jsonb_build_object(
+                    prefix || 'event', event.id, prefix || 'retry', subscriber.retry
+                ))
+            )::text,
+            CASE WHEN length(event.data) > copied THEN '' ELSE event.data END,
+            CASE WHEN length(event.data) > copied THEN number END
+        FROM unnest(wanting) AS subscriber
+        JOIN queuekit.queues
+            ON queues.name = 'event.' || subscriber.consumer AND queues.removed_by IS NULL
+        CROSS JOIN LATERAL (
+            SELECT
+                queuekit.delivery_id(queues.name, event.id) AS id,
+                least(
+                    subscriber.delay_ms + coalesce(event.delay_ms, 0), 366 * 86400000::bigint
+                ) AS delay,
+                CASE WHEN subscriber.ordered OR subscriber.fair THEN event.partition_key END AS lane
+        ) AS delivery
+        WHERE
+            queuekit.matches(subscriber.events, event.kind)
+            -- A delivery that has outlived an earlier event of the same id is left as it is.
+            AND NOT EXISTS (SELECT FROM queuekit.done WHERE done.id = delivery.id)
+            AND NOT EXISTS (SELECT FROM queuekit.dead WHERE dead.id = delivery.id)
+        ORDER BY delivery.id
+        ON CONFLICT (id) DO NOTHING
+        RETURNING jobs.id, jobs.scheduled_at, jobs.queue, jobs.rank, jobs.lane
+    ),
+    placed AS (
+        INSERT INTO queuekit.ready (id, at, seq, queue, rank)
+        SELECT body.id, body.scheduled_at, job_seq, body.queue, body.rank
+        FROM body
+        WHERE body.lane IS NULL
+    ),
+    visited AS (
+        INSERT INTO queuekit.agenda (at, queue, lane)
+        SELECT now_ms, body.queue, body.lane
+        FROM body
+        WHERE body.lane IS NOT NULL
+    )
+    INSERT INTO queuekit.deltas (queue, pending)
+    SELECT body.queue, 1
+    FROM body;
+    id := event.id;
+    outcome := 'emitted';
+END
+$$;
+
+REVOKE EXECUTE ON FUNCTION queuekit.store_event(
+    queuekit.new_event, queuekit.subscription[], bigint, bigint, bigint
+) FROM PUBLIC;
+
+-- Stores events and their deliveries in the caller's transaction: they exist if and only if it
+-- commits. `events` is an array of at most 1,000 objects, as `POST /v1/events` takes them. While the
+-- transaction is open, only those who emit the same id or key, and those who change subscriptions,
+-- wait for it.
+-- Answers a row per event, in no order: its place in the array from 1, its outcome (emitted,
+-- duplicate or conflict), and the id of the event that is stored.
+--
+-- SQLSTATE: 22023 a field breaks its limit; 53400 there are too many queues for those of new
+-- consumers; 23514 no upkeep has run for days.
+CREATE FUNCTION queuekit.emit(events json, notify boolean DEFAULT true)
+RETURNS TABLE (place int, outcome text, id uuid)
+LANGUAGE plpgsql
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    now_ms CONSTANT bigint := queuekit.now_ms();
+    base bigint;
+    asked CONSTANT queuekit.new_event[] := queuekit.events_of_json(events, now_ms);
+    wanting queuekit.subscription[];
+    fault text;
+    deliveries bigint;
+    consumers text[];
+    numbers bigint[];
+    event queuekit.new_event;
+    subscriber queuekit.subscription;
+BEGIN
+    fault := (
+        SELECT format('event %s: %s', asked_event.place, found.fault)
+        FROM unnest(asked) AS asked_event
+        CROSS JOIN LATERAL (SELECT queuekit.event_fault(asked_event) AS fault) AS found
+        WHERE found.fault IS NOT NULL
+        LIMIT 1
+    );
+    IF fault IS NULL AND 8388608 < (
+        SELECT
+            sum(length(asked_event.data))
+            + coalesce(sum(queuekit.metadata_bytes(asked_event.metadata)), 0)
+        FROM unnest(asked) AS asked_event
+    ) THEN
+        fault := 'events must be at most 8388608 bytes of data and metadata';
+    END IF;
+    IF fault IS NULL THEN
+        wanting := queuekit.hold_subscriptions();
+        SELECT count(*), coalesce(array_agg(DISTINCT wants.consumer), '{}')
+        INTO deliveries, consumers
+        FROM unnest(asked) AS asked_event
+        JOIN unnest(wanting) AS wants ON queuekit.matches(wants.events, asked_event.kind);
+        IF deliveries > 10000 AND cardinality(asked) > 1 THEN
+            fault := format(
+                'events must be at most 10000 deliveries, emit fewer at once; got %s', deliveries
+            );
+        END IF;
+    END IF;
+    IF fault IS NOT NULL THEN
+        RAISE EXCEPTION '%', fault USING
+            ERRCODE = 'invalid_parameter_value',
+            HINT = 'Nothing was stored. The limits are those of docs/semantics.md, R12.';
+    END IF;
+    PERFORM pg_current_xact_id();
+    base := nextval('queuekit.places');
+
+    FOR subscriber IN
+        SELECT wants.*
+        FROM unnest(wanting) AS wants
+        WHERE wants.consumer = ANY (consumers)
+        ORDER BY wants.consumer
+    LOOP
+        PERFORM queuekit.open_queue(
+            'event.' || subscriber.consumer,
+            coalesce(subscriber.ordered OR subscriber.fair, false)
+        );
+    END LOOP;
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        -- As in store_job().
+        PERFORM
+        FROM queuekit.queues
+        WHERE queues.name IN (SELECT 'event.' || consumer FROM unnest(consumers) AS consumer)
+        ORDER BY queues.id
+        FOR KEY SHARE;
+    END IF;
+
+    -- Events stand in the log in their order. A refused event takes no number, because retention
+    -- counts events by their numbers.
+    numbers := ARRAY(
+        SELECT
+            CASE WHEN input.is_free THEN queuekit.next_event(now_ms) END
+        FROM (
+            SELECT
+                row_number() OVER (PARTITION BY given.id ORDER BY given.place) = 1
+                AND (
+                    given.idempotency_key IS NULL
+                    OR row_number() OVER (
+                        PARTITION BY given.kind, given.idempotency_key ORDER BY given.place
+                    ) = 1
+                )
+                AND NOT EXISTS (SELECT FROM queuekit.event_ids AS taken WHERE taken.id = given.id)
+                AND NOT EXISTS (
+                    SELECT FROM queuekit.event_ids AS taken
+                    WHERE taken.kind = given.kind AND taken.idempotency_key = given.idempotency_key
+                ) AS is_free
+            FROM unnest(asked) AS given
+            ORDER BY given.place
+            OFFSET 0
+        ) AS input
+    );
+    FOR event IN
+        SELECT given.*
+        FROM unnest(asked) AS given
+        ORDER BY
+            -- Of events with the same id the first is tried first.
+            CASE WHEN cardinality(asked) > (
+                SELECT count(DISTINCT other.id) FROM unnest(asked) AS other
+            ) THEN given.place END,
+            -- All calls take ids and keys in the same order, so that no two wait for each other.
+            given.kind, given.idempotency_key,
+            CASE WHEN given.idempotency_key IS NULL THEN given.id END, given.place
+    LOOP
+        place := event.place;
+        SELECT stored.outcome, stored.id INTO outcome, id
+        FROM queuekit.store_event(
+            event, wanting, numbers[event.place], base + 1024 * (event.place - 1), now_ms
+        ) AS stored;
+        RETURN NEXT;
+    END LOOP;
+    IF coalesce(notify, true) THEN
+        PERFORM pg_notify('queuekit', 'event.' || consumer) FROM unnest(consumers) AS consumer;
+    END IF;
+END
+$$;
+
+REVOKE EXECUTE ON FUNCTION queuekit.emit(json, boolean) FROM PUBLIC;

@@ -2,11 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use queuekit_core::capability::{CheckpointOutcome, NewCheckpoint};
+use queuekit_core::capability::{CheckpointOutcome, EmitOutcome, NewCheckpoint};
+use queuekit_core::event::NewEvent;
 use queuekit_core::retry::queue_full_retry_after;
 use queuekit_core::{
-    Ack, AckOutcome, EnqueueOutcome, Enqueued, Error, ErrorKind, JobId, Limits, NewJob, QueueName,
-    Result,
+    Ack, AckOutcome, Emitted, EnqueueOutcome, Enqueued, Error, ErrorKind, JobId, Limits, NewJob,
+    QueueName, Result,
 };
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +115,25 @@ impl Functions {
                 let words: Vec<String> = of_json(text, 1)?;
                 checkpoint_outcome(&words.concat())
             }),
+        })
+    }
+
+    /// Stores events and their deliveries, at most 1,000 events and 8 MiB of data and metadata.
+    /// They exist if and only if the transaction commits (an outbox). [`ids`](Emitted::ids) of the
+    /// answer fails if an event was refused: then roll back.
+    ///
+    /// Workers are woken at the commit. While the transaction is open, only those who emit the same
+    /// id or idempotency key, and those who change subscriptions, wait for it.
+    ///
+    /// # Errors
+    /// `Invalid` if an event breaks a limit.
+    pub fn emit(&self, events: &[NewEvent]) -> Result<Statement<Emitted>> {
+        Limits::default().admit_events(events).map_err(|error| error.during("emit"))?;
+        let asked = events.len();
+        Ok(Statement {
+            sql: self.sql(include_str!("../sql/emit.sql")),
+            parameter: json(&events)?,
+            read: Box::new(move |text| of_json::<EmitOutcome>(text, asked).map(Emitted::from)),
         })
     }
 

@@ -1,14 +1,15 @@
-//! The suite by the SQL functions that other database crates call: each enqueue, each ack and each
-//! checkpoint is a statement of `queuekit-transactions` in a transaction of its own.
+//! The suite by the SQL functions that other database crates call: each enqueue, ack,
+//! checkpoint and emit is a statement of `queuekit-transactions` in a transaction of its own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use queuekit_conformance::cases::{checkpoints, fence, fence_matrix};
+use queuekit_conformance::cases::{checkpoints, events, fence, fence_matrix};
 use queuekit_conformance::{Harness, Layer, World, Wrapped, conformance, skip, this_test};
-use queuekit_core::capability::{CheckpointOutcome, NewCheckpoint};
+use queuekit_core::capability::{CheckpointOutcome, Emission, NewCheckpoint, StoredEvents};
+use queuekit_core::event::NewEvent;
 use queuekit_core::queue::QueuePatch;
 use queuekit_core::{
     Ack, AckOutcome, Backend, EnqueueOutcome, Error, ErrorKind, NewJob, QueueName, Result,
@@ -75,6 +76,16 @@ impl BySql {
         answer
     }
 
+    /// If the clock has jumped to a day that has no partition yet, upkeep creates it.
+    async fn run_on_any_day<A>(&self, statement: impl Fn() -> Result<Statement<A>>) -> Result<A> {
+        let ran = self.run(statement()?).await;
+        if matches!(&ran, Err(error) if *error.kind() == ErrorKind::Unavailable) {
+            self.inner.capabilities().upkeep.expect("upkeep").prune().await?;
+            return self.run(statement()?).await;
+        }
+        ran
+    }
+
     /// Creates the queues of these jobs, as many as the store is to have.
     async fn create_queues(&self, keyed: &BTreeMap<QueueName, bool>) -> Result<()> {
         let admin = self.inner.capabilities().admin.expect("queues");
@@ -135,13 +146,21 @@ impl Layer for BySql {
     }
 
     async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
-        let acked = self.run(self.functions.ack(acks)?).await;
-        if matches!(&acked, Err(error) if *error.kind() == ErrorKind::Unavailable) {
-            // The clock has jumped to a day that has no partition yet, which upkeep creates.
-            self.inner.capabilities().upkeep.expect("upkeep").prune().await?;
-            return self.run(self.functions.ack(acks)?).await;
+        self.run_on_any_day(|| self.functions.ack(acks)).await
+    }
+
+    async fn store_events(&self, emission: &Emission) -> Result<StoredEvents> {
+        let events: Vec<NewEvent> =
+            emission.events.iter().map(|(event, _)| event.clone()).collect();
+        // Ids that only the suite makes.
+        let is_of_store = |event: &NewEvent| event.id().as_bytes()[6] >> 4 != 7;
+        if events.iter().any(is_of_store) {
+            return self.outbox().store_events(emission).await;
         }
-        acked
+        let emitted = self.run_on_any_day(|| self.functions.emit(&events)).await?;
+        let outcomes = emitted.into_iter().collect();
+        let settings = self.outbox().event_settings().await?;
+        Ok(StoredEvents { outcomes, instead: emission.under(&settings)? })
     }
 
     async fn put_checkpoint(&self, checkpoint: &NewCheckpoint) -> Result<CheckpointOutcome> {
@@ -213,5 +232,27 @@ async fn r13_10_the_results_of_steps_by_sql_have_1_mib() {
 async fn r13_10_a_job_has_64_steps_by_sql() {
     let Some(world) = daily(this_test!()).await else { return };
     checkpoints::r13_10_a_job_has_64_checkpoints(&world).await;
+    world.dispose().await;
+}
+
+/// What a consumer gets of an event that SQL has stored.
+#[tokio::test]
+async fn r14_1_every_field_of_an_event_by_sql_reaches_consumer_and_reader() {
+    let Some(world) = daily(this_test!()).await else { return };
+    events::r14_1_every_field_reaches_consumer_and_reader(&world).await;
+    world.dispose().await;
+}
+
+#[tokio::test]
+async fn r14_1_large_events_by_sql_reach_every_consumer() {
+    let Some(world) = daily(this_test!()).await else { return };
+    events::r14_1_large_events_reach_every_consumer(&world).await;
+    world.dispose().await;
+}
+
+#[tokio::test]
+async fn r14_2_no_delivery_is_made_again_by_sql_under_the_id_of_an_event_that_has_gone() {
+    let Some(world) = daily(this_test!()).await else { return };
+    events::r14_2_no_delivery_is_made_again_under_the_id_of_an_event_that_has_gone(&world).await;
     world.dispose().await;
 }

@@ -43,6 +43,7 @@ mod shadowing;
 mod sql;
 mod sql_ack;
 mod sql_checkpoint;
+mod sql_emit;
 mod sql_enqueue_many;
 mod tls;
 mod transactions;

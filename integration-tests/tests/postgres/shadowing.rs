@@ -5,11 +5,11 @@ use crate::common::pooler::pooler;
 use crate::common::postgres::of_schema;
 use crate::common::store_fixture::{Stage, complete, create, lease, url};
 use queuekit_conformance::kit::{
-    a_run, all_times, build, consumer, deliveries_of, draft, keyed, request,
+    a_run, all_times, build, checkpoint_name, consumer, deliveries_of, draft, keyed, request,
 };
 use queuekit_conformance::this_test;
 use queuekit_core::capability::{
-    Act, Admin, AuditLog, ErrorGroups, EventFilter, History, Inspect, Upkeep,
+    Act, Admin, AuditLog, ErrorGroups, EventFilter, History, Inspect, NewCheckpoint, Upkeep,
 };
 use queuekit_core::event::{Replay, ReplayFrom};
 use queuekit_core::history::Resolution;
@@ -19,6 +19,8 @@ use queuekit_core::{
     ScheduleDraft, SubscriptionDraft,
 };
 use queuekit_postgres::PostgresStore;
+use queuekit_transactions::Functions;
+use tokio_postgres::Transaction;
 
 /// How many sessions have run a trap.
 async fn sprung(client: &tokio_postgres::Client) -> i64 {
@@ -115,10 +117,35 @@ async fn use_transactions(store: &PostgresStore, app: &mut tokio_postgres::Clien
     store.notify_in(&tx, &jobs).await.expect("notify_in");
     store.notify_events_in(&tx, &events).await.expect("notify_events_in");
     assert_eq!(path().await, before);
+    use_functions(store, &tx).await;
+    assert_eq!(path().await, before);
     tx.batch_execute("SET TRANSACTION READ ONLY").await.expect("a setting");
     store.enqueue_in(&tx, &[build(draft())]).await.expect_err("it takes no writes");
     assert_eq!(path().await, before);
     tx.commit().await.expect("the transaction commits");
+}
+
+/// What an application does by SQL.
+async fn use_functions(store: &PostgresStore, tx: &Transaction<'_>) {
+    create(store, &build(draft().queue("q"))).await;
+    let leases = store.reserve(&request(QueueName::new("q").expect("a name"), 1)).await;
+    let token = leases.expect("reserve").leases.remove(0).token;
+    let functions = Functions::in_schema(store.schema()).expect("a schema");
+    let step = NewCheckpoint::new(token.clone(), checkpoint_name("s"), "1").expect("a step");
+    let events = ["thing", "other"].map(|kind| EventDraft::new(kind, "{}").build());
+    let events = events.map(|event| event.expect("an event"));
+    let step = functions.checkpoint(&step).expect("a statement");
+    let jobs = functions.enqueue(&[build(draft().queue("q"))]).expect("a statement");
+    let acks = functions.ack(&[Ack::new(token)]).expect("a statement");
+    let emitted = functions.emit(&events).expect("a statement");
+    for (sql, parameter) in [
+        (step.sql(), step.parameter()),
+        (jobs.sql(), jobs.parameter()),
+        (acks.sql(), acks.parameter()),
+        (emitted.sql(), emitted.parameter()),
+    ] {
+        tx.query_one(sql, &[&parameter]).await.expect(sql);
+    }
 }
 
 #[tokio::test]

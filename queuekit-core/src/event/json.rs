@@ -1,11 +1,14 @@
 //! The JSON form of an event: the one that the HTTP API shows and that its clients read.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::{Event, EventId};
+use super::{Event, EventId, NewEvent};
 use crate::clock::Timestamp;
+use crate::duration_ms;
 use crate::job::Metadata;
 use crate::json::{bytes_of, put_bytes, put_given, there};
 use crate::names::{IdempotencyKey, Kind, PartitionKey};
@@ -24,6 +27,22 @@ impl Serialize for Event {
         put_given(&mut map, "idempotency_key", self.idempotency_key.as_ref())?;
         map.serialize_entry("metadata", &self.metadata)?;
         map.serialize_entry("emitted_at", &Rfc3339(self.emitted_at))?;
+        map.end()
+    }
+}
+
+/// As JSON: an object that the HTTP API and the SQL function `emit` take. The data is in
+/// `data_base64`, so that its bytes pass through every reader of JSON as they are.
+impl Serialize for NewEvent {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("id", &self.id)?;
+        map.serialize_entry("type", &self.kind)?;
+        map.serialize_entry("data_base64", &STANDARD.encode(&self.data))?;
+        put_given(&mut map, "partition_key", self.partition_key.as_ref())?;
+        put_given(&mut map, "idempotency_key", self.idempotency_key.as_ref())?;
+        map.serialize_entry("metadata", &self.metadata)?;
+        map.serialize_entry("delay_ms", &duration_ms::of(duration_ms::whole(self.delay)))?;
         map.end()
     }
 }
