@@ -17,6 +17,8 @@
 //! ```
 
 #[doc(inline)]
+pub use queuekit_core::memory::tx::MemoryTransaction;
+#[doc(inline)]
 pub use queuekit_core::memory::{Faults, MemoryStore, Operation, When};
 #[doc(inline)]
 pub use queuekit_core::{Clock, ManualClock, OffsetClock};

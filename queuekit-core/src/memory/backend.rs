@@ -25,21 +25,21 @@ impl Backend for MemoryStore {
     }
 
     async fn reserve(&self, request: &Reserve) -> Result<Reserved> {
-        self.step(Operation::Reserve, |tables| self.reserve_in(tables, request))
+        self.step(Operation::Reserve, |tables| self.reserve_step(tables, request))
     }
 
     async fn ack(&self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
         if acks.is_empty() {
             return Ok(Vec::new());
         }
-        self.step(Operation::Ack, |tables| self.ack_in(tables, acks))
+        self.step(Operation::Ack, |tables| self.ack_step(tables, acks))
     }
 
     async fn nack(&self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
         if nacks.is_empty() {
             return Ok(Vec::new());
         }
-        self.step(Operation::Nack, |tables| Ok(self.nack_in(tables, nacks)))
+        self.step(Operation::Nack, |tables| Ok(self.nack_step(tables, nacks)))
     }
 
     async fn dead_letter(&self, dead_letters: &[DeadLetter]) -> Result<Vec<DeadLetterOutcome>> {
@@ -152,9 +152,9 @@ impl Exchange for MemoryStore {
         let exchanged = self.step(Operation::Exchange, |tables| {
             self.shared.limits.admit_reserve(request.limit)?;
             Ok(Exchanged {
-                acks: self.ack_in(tables, &settlement.acks)?,
-                nacks: self.nack_in(tables, &settlement.nacks),
-                reserved: self.reserve_in(tables, request)?,
+                acks: self.ack_step(tables, &settlement.acks)?,
+                nacks: self.nack_step(tables, &settlement.nacks),
+                reserved: self.reserve_step(tables, request)?,
             })
         })?;
         parts().try_for_each(|part| faults.after(part))?;
@@ -163,7 +163,7 @@ impl Exchange for MemoryStore {
 }
 
 impl MemoryStore {
-    fn reserve_in(&self, tables: &mut Tables, request: &Reserve) -> Result<Reserved> {
+    fn reserve_step(&self, tables: &mut Tables, request: &Reserve) -> Result<Reserved> {
         let reserved = tables.reserve(request, &self.shared.limits)?;
         let again = |lease: &&Lease| lease.attempt < lease.max_attempts;
         if let Some(lease) = reserved.leases.iter().find(again)
@@ -174,12 +174,12 @@ impl MemoryStore {
         Ok(reserved)
     }
 
-    fn ack_in(&self, tables: &mut Tables, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
+    fn ack_step(&self, tables: &mut Tables, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
         self.shared.limits.admit_results(acks)?;
         Ok(acks.iter().map(|ack| tables.ack(ack, &self.shared.faults)).collect())
     }
 
-    fn nack_in(&self, tables: &mut Tables, nacks: &[Nack]) -> Vec<NackOutcome> {
+    fn nack_step(&self, tables: &mut Tables, nacks: &[Nack]) -> Vec<NackOutcome> {
         nacks.iter().map(|nack| tables.nack(nack, &self.shared.faults)).collect()
     }
 }

@@ -7,7 +7,7 @@ use super::{MemoryStore, Operation};
 use crate::backend::LeaseToken;
 use crate::capability::{CheckpointOutcome, KeepCheckpoints, NewCheckpoint};
 use crate::error::Result;
-use crate::job::{Checkpoints, JobId};
+use crate::job::{Checkpoint, Checkpoints, JobId};
 
 #[async_trait]
 impl KeepCheckpoints for MemoryStore {
@@ -39,6 +39,17 @@ impl Tables {
             return CheckpointOutcome::LeaseLost;
         }
         record.put_checkpoint(checkpoint, self.now)
+    }
+
+    /// What is stored under the name is a conflict, whatever it is.
+    pub(super) fn put_new_checkpoint(&mut self, checkpoint: &NewCheckpoint) -> CheckpointOutcome {
+        let lease = checkpoint.lease();
+        let record = self.jobs.get(&lease.id).filter(|record| record.is_held_by(lease));
+        let is_of_name = |stored: &Checkpoint| stored.name == *checkpoint.name();
+        match record.is_some_and(|record| record.checkpoints.iter().any(is_of_name)) {
+            true => CheckpointOutcome::Conflict,
+            false => self.put_checkpoint(checkpoint),
+        }
     }
 
     fn forget_checkpoints(&mut self, id: JobId) -> bool {

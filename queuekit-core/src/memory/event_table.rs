@@ -6,7 +6,7 @@ use crate::capability::StoredSettings;
 use crate::event::{Event, EventId};
 use crate::names::{IdempotencyKey, Kind};
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct EventTable {
     pub(super) settings: StoredSettings,
     /// Events by their position in the log.

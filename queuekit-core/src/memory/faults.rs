@@ -76,6 +76,7 @@ pub enum Operation {
     ListTotals,
     ListRuns,
     Control,
+    Commit,
 }
 
 impl Operation {
@@ -126,6 +127,7 @@ impl Operation {
             Self::ListTotals => "list_totals",
             Self::ListRuns => "list_runs",
             Self::Control => "control",
+            Self::Commit => "commit",
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::names::{Kind, QueueName};
 use crate::queue::Totals;
 
 /// The minute that was recorded last, and the rows by resolution and place.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct HistoryTable {
     pub(super) minute: Option<Timestamp>,
     pub(super) totals: BTreeMap<(Resolution, HistoryPlace), (Timestamp, Totals)>,

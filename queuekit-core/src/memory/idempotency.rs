@@ -7,7 +7,7 @@ use crate::job::JobId;
 use crate::names::{IdempotencyKey, QueueName};
 
 /// Idempotency keys. They are stored separately, because a key can outlive its job.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Keys {
     holds: HashMap<Scoped, Hold>,
     /// Keys that become free by time, soonest first.

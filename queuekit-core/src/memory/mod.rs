@@ -29,6 +29,7 @@ mod schedules;
 mod settle;
 mod stats;
 mod tables;
+pub mod tx;
 mod upkeep;
 mod why;
 
@@ -103,7 +104,7 @@ impl MemoryStore {
         let (answer, stirred, cancels) = {
             let mut tables = self.shared.tables.lock().unwrap_or_else(PoisonError::into_inner);
             if tables.closed {
-                return Err(closed(operation));
+                return Err(closed().during(operation.as_str()));
             }
             tables.now = self.shared.clock.now();
             let answer = step(&mut tables);
@@ -129,7 +130,7 @@ impl fmt::Debug for MemoryStore {
     }
 }
 
-fn closed(operation: Operation) -> Error {
+fn closed() -> Error {
     let message = "this handle was closed; open a new one";
-    Error::new(ErrorKind::Closed, message).during(operation.as_str())
+    Error::new(ErrorKind::Closed, message)
 }

@@ -52,7 +52,11 @@ impl Outbox for MemoryStore {
 }
 
 impl Tables {
-    fn store_events(&mut self, emission: &Emission, limits: &Limits) -> Result<StoredEvents> {
+    pub(super) fn store_events(
+        &mut self,
+        emission: &Emission,
+        limits: &Limits,
+    ) -> Result<StoredEvents> {
         let instead = emission.under(&self.events.settings)?;
         let emission = instead.as_ref().unwrap_or(emission);
         let queues = emission.events.iter().flat_map(|(_, deliveries)| deliveries);

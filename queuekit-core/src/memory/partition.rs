@@ -9,7 +9,7 @@ use crate::queue::{KeyOnDead, KeyOnWait, QueueSettings};
 
 /// Jobs that share a key, by sequence. At most one of them is in the queue's serving structures:
 /// the one that may be leased next.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Partition {
     waiting: BTreeMap<u64, Waiting>,
     /// Waiting jobs that were due at the last check.

@@ -12,7 +12,7 @@ use crate::queue::{Order, QueueSettings, Totals};
 
 type ByTime = BTreeMap<(Timestamp, u64), JobId>;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct QueueTable {
     pub(super) settings: QueueSettings,
     /// Pending jobs by priority, then time and sequence: all without a key, and in a strict
@@ -45,7 +45,7 @@ pub(super) struct QueueTable {
 }
 
 /// The turns of a fair queue. Jobs without a key share one turn, that of `None`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Fair {
     /// The turn served last.
     clock: u64,
@@ -56,7 +56,7 @@ pub(super) struct Fair {
 }
 
 /// The place of the jobs without a key, as of one partition.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Plain {
     by_seq: BTreeMap<u64, JobId>,
     entry: Option<Entry>,

@@ -15,7 +15,7 @@ use crate::lifecycle::Record;
 use crate::names::{QueueName, ScheduleName, WorkerId};
 use crate::store_limits::Limits;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     /// The instant of the present step.
     pub(super) now: Timestamp,
