@@ -191,6 +191,11 @@ async fn each_role_of_the_file_does_its_work_and_is_refused_the_rest() {
         }
     };
     let enqueue = "SELECT queuekit.enqueue('default', 'work', '{}')";
+    let emits = r#"SELECT queuekit.emit('[{"type": "a"}]')"#;
+    let holds = "SELECT queuekit.hold_subscriptions()";
+    let opens = "SELECT queuekit.open_queue('event.mine', false)";
+    let token = format!("default~00000000-0000-7000-8000-000000000000~1~{:032}", 0);
+    let steps = &*format!("SELECT queuekit.checkpoint('{token}', 's')");
     let views = "SELECT * FROM queuekit.job_list; SELECT * FROM queuekit.queue_list";
     let reads = "SELECT * FROM queuekit.jobs";
     let makes = "SELECT queuekit.create_queue('mine')";
@@ -201,9 +206,11 @@ async fn each_role_of_the_file_does_its_work_and_is_refused_the_rest() {
                     LANGUAGE sql RETURN 0::bigint";
 
     let (producer, as_producer) = member("enqueue").await;
-    may(&as_producer, &[enqueue], &[views, reads, makes, forgets, drops, adds, replaces]).await;
+    let rest = [views, reads, makes, opens, holds, forgets, drops, adds, replaces];
+    may(&as_producer, &[enqueue, emits, steps], &rest).await;
     let (viewer, as_viewer) = member("look").await;
-    may(&as_viewer, &[views], &[enqueue, reads, makes, forgets, drops, adds, replaces]).await;
+    let rest = [enqueue, emits, steps, reads, makes, opens, forgets, drops, adds, replaces];
+    may(&as_viewer, &[views], &rest).await;
     let (worker, as_worker) = member("work").await;
     assert_eq!(psql.world().reserve(9).await.len(), 1, "what the producer stored");
     work(worker.config(&psql).migrate(false)).await.close().await.unwrap();
