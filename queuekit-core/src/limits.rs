@@ -113,6 +113,9 @@ pub const CRON_BYTES: usize = 256;
 pub const ZONE_BYTES: usize = 64;
 /// Most occurrences that a schedule catches up with at once.
 pub const CATCH_UP: u32 = 1000;
+/// Most occurrences without a job that one tick counts for a schedule: of a schedule that is years
+/// late, it looks at no more (R15.4).
+pub const SKIPPED_COUNTED: usize = 1000;
 /// Most schedules of a store.
 pub const SCHEDULES: usize = 10_000;
 /// Longest target of an entry of the audit log, in bytes; longer ones are cut (R8.6).

@@ -216,11 +216,12 @@ pub async fn r15_3_start_end_and_jitter(world: &dyn World) {
 /// R15.4: occurrences that were missed run as the catch-up rule says.
 /// Guard: one function in core decides which nominal times run.
 pub async fn r15_4_missed_occurrences_follow_the_policy(world: &dyn World) {
+    const OWED: usize = 10;
     let policies = [
         ("skip", CatchUp::Skip, 0),
         ("once", CatchUp::Once, 1),
         ("three", CatchUp::All(3), 3),
-        ("all", CatchUp::All(1000), 10),
+        ("all", CatchUp::All(1000), OWED),
     ];
     world.to_the_hour().await;
     for (schedule, catch_up, _) in policies {
@@ -228,12 +229,14 @@ pub async fn r15_4_missed_occurrences_follow_the_policy(world: &dyn World) {
         let missed = ScheduleDraft::every(schedule, EVERY, job).catch_up(catch_up);
         world.declare(missed).await;
     }
-    world.advance(10 * EVERY + 10 * MINUTE).await;
+    world.advance(OWED as u32 * EVERY + 10 * MINUTE).await;
     world.tick().await;
     for (schedule, _, wanted) in policies {
         let jobs = world.jobs_of(&queue(schedule)).await;
         assert_eq!(jobs.len(), wanted, "{schedule}");
-        let next = world.schedule(schedule).await.next_at.expect("a next time");
+        let stored = world.schedule(schedule).await;
+        assert_eq!(stored.skipped, (OWED - wanted) as u64, "{schedule}");
+        let next = stored.next_at.expect("a next time");
         assert!(jobs.iter().all(|job| next.since(nominal_of(job)) <= EVERY * 10), "{schedule}");
     }
     assert_eq!(world.tick().await.enqueued, 0);
@@ -258,6 +261,8 @@ pub async fn r15_5_an_occurrence_waits_for_no_overlap(world: &dyn World) {
     assert_eq!(pass().await, (0, 1), "the occurrence should be skipped while the last job runs");
     world.kill(&lease).await;
     assert_eq!(pass().await, (1, 0), "a dead job has ended");
+    let stored = world.schedule("s").await;
+    assert_eq!((stored.enqueued, stored.skipped), (3, 2));
 }
 
 /// R15.6: a paused schedule enqueues nothing and catches up on nothing later; a requested run is

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Timing;
 use crate::clock::Timestamp;
 use crate::enum_words::words;
-use crate::limits::{CATCH_UP, ON_TIME};
+use crate::limits::{CATCH_UP, ON_TIME, SKIPPED_COUNTED};
 
 /// Which missed occurrences run: those that are more than 10 s late (R15.4).
 // Exhaustive: code that enqueues occurrences must act on each.
@@ -56,6 +56,11 @@ impl Term {
         let next = timing.next_after(before_start.map_or(after, |start| start.max(after)))?;
         Some(next).filter(|next| self.end.is_none_or(|end| *next <= end))
     }
+
+    /// The end, but at most `now`.
+    fn until(&self, now: Timestamp) -> Timestamp {
+        self.end.map_or(now, |end| end.min(now))
+    }
 }
 
 /// The nominal times that run, in order. `due` is the first one that has not been handled yet, and
@@ -72,7 +77,7 @@ pub fn owed(
 ) -> Vec<Timestamp> {
     let mut run = Vec::new();
     let mut missed = 0;
-    let mut until = term.end.map_or(now, |end| end.min(now));
+    let mut until = term.until(now);
     // From the latest backwards: a schedule that is years late costs no more than the occurrences
     // that it may enqueue.
     while let Some(nominal) = timing.last_until(until).filter(|nominal| *nominal >= due) {
@@ -94,6 +99,23 @@ pub fn owed(
     }
     run.reverse();
     run
+}
+
+/// How many nominal times, of those from `due` to `now`, come before the ones that run: they enqueue
+/// no job. The latest [`SKIPPED_COUNTED`] are counted.
+pub(super) fn skipped(
+    timing: &Timing,
+    term: &Term,
+    due: Timestamp,
+    now: Timestamp,
+    run: &[Timestamp],
+) -> u64 {
+    let before = |at: Timestamp| at.minus(Duration::from_millis(1));
+    let until = run.first().map_or(term.until(now), |first| before(*first));
+    std::iter::successors(timing.last_until(until), |nominal| timing.last_until(before(*nominal)))
+        .take_while(|nominal| *nominal >= due)
+        .take(SKIPPED_COUNTED)
+        .count() as u64
 }
 
 #[cfg(test)]
@@ -132,6 +154,20 @@ mod tests {
         assert_eq!(owed_at(CatchUp::Skip, 3 * MINUTE, now), [9]);
         assert_eq!(owed_at(CatchUp::Once, 3 * MINUTE, now), [9]);
         assert_eq!(owed_at(CatchUp::All(2), 3 * MINUTE, now), [7, 8, 9]);
+    }
+
+    #[test]
+    fn r15_4_those_that_enqueue_no_job_are_counted() {
+        let timing = Timing::Every(Interval::new(Duration::from_secs(60)).unwrap());
+        let at = |minute: i64| Timestamp::from_millis(minute * MINUTE);
+        let count = |run: &[Timestamp]| skipped(&timing, &Term::default(), at(3), at(9), run);
+        assert_eq!(count(&[at(3), at(4)]), 0);
+        assert_eq!(count(&[at(7), at(8), at(9)]), 4);
+        assert_eq!(count(&[]), 7);
+        let over = Term { start: None, end: Some(at(5)) };
+        assert_eq!(skipped(&timing, &over, at(3), at(9), &[]), 3);
+        let years = skipped(&timing, &Term::default(), at(3), at(9_000_000), &[]);
+        assert_eq!(years, SKIPPED_COUNTED as u64);
     }
 
     #[test]

@@ -362,6 +362,7 @@ impl Found {
             next_at: old.and_then(|old| old.next_at),
             last: old.and_then(|old| old.last),
             enqueued: old.map_or(0, |old| old.enqueued),
+            skipped: old.map_or(0, |old| old.skipped),
             revision: 0,
             declared: old.and_then(|old| old.declared.clone()),
         };

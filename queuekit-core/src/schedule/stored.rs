@@ -25,6 +25,9 @@ pub struct Schedule {
     pub last: Option<Occurrence>,
     /// How many jobs the schedule has enqueued.
     pub enqueued: u64,
+    /// How many occurrences enqueued no job: missed ones that were not caught up with (R15.4), and
+    /// those skipped because of overlap (R15.5).
+    pub skipped: u64,
     /// Rises with every change.
     pub revision: u64,
     /// Digest of the definition in the last declaration (R15.1).
@@ -52,6 +55,8 @@ struct Head {
     last: Option<Occurrence>,
     #[serde(default)]
     enqueued: u64,
+    #[serde(default)]
+    skipped: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     declared: Option<String>,
 }
@@ -91,12 +96,12 @@ impl Schedule {
         let end = row.body.iter().position(|byte| *byte == b'\n');
         let end = end.ok_or_else(|| corrupt("it is cut off".to_owned()))?;
         let head = serde_json::from_slice(&row.body[..end]);
-        let Head { mut parts, paused, last, enqueued, declared } =
+        let Head { mut parts, paused, last, enqueued, skipped, declared } =
             head.map_err(|error| corrupt(error.to_string()))?;
         parts.job = parts.job.with_payload(row.body.slice(end + 1..));
         let definition = Definition { name: row.name.clone(), parts };
         let (next_at, revision) = (row.next_at, row.revision);
-        Ok(Self { definition, paused, next_at, last, enqueued, revision, declared })
+        Ok(Self { definition, paused, next_at, last, enqueued, skipped, revision, declared })
     }
 
     /// What is stored, except the name and the next time.
@@ -106,6 +111,7 @@ impl Schedule {
             paused: self.paused,
             last: self.last,
             enqueued: self.enqueued,
+            skipped: self.skipped,
             declared: self.declared.clone(),
         };
         let mut body = serde_json::to_vec(&head).map_err(|error| {

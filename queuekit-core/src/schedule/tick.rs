@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use super::occurrences::{Overlap, owed};
+use super::occurrences::{Overlap, owed, skipped};
 use super::scheduler::Scheduler;
 use super::stored::{Occurrence, Schedule};
 use crate::capability::{ScheduleChange, ScheduleChanged, ScheduleQuery, ScheduleRow};
@@ -97,7 +97,10 @@ impl Scheduler<'_> {
         if !run.is_empty() && round.full.contains(schedule.definition.job().queue()) {
             return Err(full(queue_full_retry_after()));
         }
-        let mut most = self.most_of(schedule);
+        let mut schedule = schedule.clone();
+        let (timing, term) = (schedule.definition.timing(), schedule.definition.term());
+        schedule.skipped += skipped(timing, &term, due, now, &run);
+        let mut most = self.most_of(&schedule);
         loop {
             let count = run.len().min(most);
             let (next, jobs) = advanced(schedule.clone(), &run, count, now)?;

@@ -177,7 +177,7 @@ async fn list(api: &Api, output: Output) -> Result<()> {
 }
 
 fn table(schedules: &[Box<RawValue>]) -> Result<Table> {
-    let names = ["NAME", "WHEN", "KIND", "QUEUE", "NEXT", "#ENQUEUED"];
+    let names = ["NAME", "WHEN", "KIND", "QUEUE", "NEXT", "#ENQUEUED", "#SKIPPED"];
     let mut table = Table::new(&names, "no schedules: `queuekit cron put` creates one");
     for schedule in schedules {
         let schedule: ScheduleBody = serde_json::from_str(schedule.get())?;
@@ -189,6 +189,7 @@ fn table(schedules: &[Box<RawValue>]) -> Result<Table> {
             or_dash(job.map(|job| &job.queue)),
             Cell::from(schedule.next()),
             Cell::from(schedule.enqueued.unwrap_or_default()),
+            Cell::from(schedule.skipped.unwrap_or_default()),
         ]);
     }
     Ok(table)

@@ -61,6 +61,10 @@ pub(crate) struct ScheduleBody {
     /// How many jobs it has enqueued.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) enqueued: Option<u64>,
+    /// How many occurrences enqueued no job: missed and not caught up with, or skipped because of
+    /// overlap.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) skipped: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) revision: Option<u64>,
 }
@@ -150,6 +154,7 @@ impl ScheduleBody {
                 .last
                 .map(|last| OccurrenceBody { nominal: Time(last.nominal), job: last.job }),
             enqueued: Some(schedule.enqueued),
+            skipped: Some(schedule.skipped),
             revision: Some(schedule.revision),
         }
     }

@@ -116,6 +116,7 @@ fn row(schedule: &ScheduleBody, base: &str, now: Timestamp) -> ScheduleRow {
         next,
         last: schedule.last.as_ref().map(|last| When::of(last.nominal.0, now)),
         enqueued: Count::exact(schedule.enqueued.unwrap_or(0)),
+        skipped: Count::exact(schedule.skipped.unwrap_or(0)),
         dots: Dots::default(),
         error: schedule.error.clone(),
     }
@@ -161,6 +162,8 @@ fn facts(schedule: &ScheduleBody, now: Timestamp) -> Facts {
     items.extend(schedule.end.map(|at| time("Ends", at.0)));
     items.extend(schedule.last.as_ref().map(|last| time("Last time", last.nominal.0)));
     items.extend(schedule.enqueued.map(|count| text("Jobs", Count::exact(count).to_string())));
+    let skipped = schedule.skipped.filter(|count| *count > 0);
+    items.extend(skipped.map(|count| text("Times without a job", Count::exact(count).to_string())));
     items.extend(schedule.revision.map(|revision| text("Revision", revision.to_string())));
     Facts { items }
 }

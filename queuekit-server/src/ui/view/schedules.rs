@@ -36,6 +36,8 @@ pub(crate) struct ScheduleRow {
     /// The last occurrence that was enqueued.
     pub(crate) last: Option<When>,
     pub(crate) enqueued: Count,
+    /// Occurrences that enqueued no job: missed, or skipped because of overlap.
+    pub(crate) skipped: Count,
     /// The last jobs, oldest first.
     pub(crate) dots: Dots,
     /// Why the stored schedule cannot be read.
