@@ -10,7 +10,7 @@ use queuekit::{Job, QueueName, Status, Timestamp};
 
 use super::extras::Extras;
 use super::slot::{Listed, Slot};
-use crate::ui::attention::{Consumer, Due, Found, Seen, Worker};
+use crate::ui::attention::{Consumer, Due, Found, Growth, Seen, SeenQueue, Worker};
 use crate::wire::{ErrorGroupBody, HistoryBody, SubscriptionBody, TotalsRowBody, WorkerBody};
 
 /// Over how much time a rate is measured.
@@ -99,6 +99,14 @@ impl Figures {
         Some(completed as f64 / elapsed.as_secs_f64() * 60.0)
     }
 
+    /// How the backlog of a queue has grown over the last minute, once that is known.
+    fn growth(&self, queue: &QueueName) -> Option<Growth> {
+        let (first, last) = (self.samples.front()?, self.samples.back()?);
+        let (before, after) = (first.totals.get(queue)?, last.totals.get(queue)?);
+        let is_whole = last.at.since(first.at) >= RATE_OVER;
+        is_whole.then(|| Growth::of(after.since(before), RATE_OVER.as_secs() / 60))
+    }
+
     /// Takes a page of history.
     pub(super) fn take_history(&mut self, body: &HistoryBody, now: Timestamp) {
         let mut history = self.history.value.take().unwrap_or_default();
@@ -145,8 +153,10 @@ impl Figures {
             age: Duration::from_millis(worker.age_ms),
             quiet_for: Duration::from_millis(worker.quiet_ms),
         };
+        let queues = self.queues().iter();
+        let queues = queues.map(|queue| SeenQueue { queue, growth: self.growth(&queue.name) });
         let seen = Seen {
-            queues: self.queues().iter().collect(),
+            queues: queues.collect(),
             consumers,
             workers: self.workers().iter().map(worker).collect(),
             groups: self.groups().iter().map(Cow::Borrowed).collect(),

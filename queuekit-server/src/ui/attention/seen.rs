@@ -8,15 +8,15 @@ use queuekit::Timestamp;
 use queuekit::queues::Queue;
 use queuekit::store::capability::Finding;
 
-use super::found::{
-    Found, is_new, of_disabled, of_finding, of_group, of_queue, of_schedule, of_worker,
-};
+use super::found::{Found, is_new, of_disabled, of_finding, of_group, of_schedule, of_worker};
+use super::growth::Growth;
+use super::queue::of_queue;
 use crate::wire::ErrorGroupBody;
 
 /// What a viewer sees of the store, as far as it was read.
 #[derive(Default)]
 pub(crate) struct Seen<'a> {
-    pub(crate) queues: Vec<&'a Queue>,
+    pub(crate) queues: Vec<SeenQueue<'a>>,
     pub(crate) consumers: Vec<Consumer<'a>>,
     pub(crate) workers: Vec<Worker<'a>>,
     pub(crate) groups: Vec<Cow<'a, ErrorGroupBody>>,
@@ -24,6 +24,12 @@ pub(crate) struct Seen<'a> {
     pub(crate) findings: &'a [Finding],
     /// The time of the store's clock: error groups begin by it.
     pub(crate) store_now: Timestamp,
+}
+
+/// A queue, and how its backlog grows, if that is known.
+pub(crate) struct SeenQueue<'a> {
+    pub(crate) queue: &'a Queue,
+    pub(crate) growth: Option<Growth>,
 }
 
 /// A consumer of events.
@@ -51,10 +57,10 @@ impl Seen<'_> {
     /// All that needs attention, the most urgent first, and of equal ones always in the same order.
     pub(crate) fn concerns(&self) -> Vec<Found> {
         let consumers: HashSet<&str> = self.consumers.iter().map(|one| &*one.name).collect();
-        let of_queue = |queue: &&Queue| {
+        let of_queue = |SeenQueue { queue, growth }: &SeenQueue<'_>| {
             // The queue of its deliveries.
             let consumer = queue.name.as_str().strip_prefix("event.");
-            of_queue(queue, consumer.filter(|name| consumers.contains(name)))
+            of_queue(queue, consumer.filter(|name| consumers.contains(name)), *growth)
         };
         let mut found: Vec<Found> = self.queues.iter().flat_map(of_queue).collect();
         found.extend(self.workers.iter().filter_map(|worker| {
@@ -80,7 +86,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ui::attention::found::{LAG, Urgency};
+    use crate::ui::attention::{LAG, Urgency};
 
     fn sentences(seen: &Seen<'_>) -> Vec<String> {
         seen.concerns().into_iter().map(|found| found.sentence).collect()
@@ -103,7 +109,8 @@ mod tests {
     fn a_consumer_lags_by_the_queue_of_its_deliveries() {
         let queues = [deliveries("mailer"), deliveries("gone")];
         let consumers = vec![consumer("mailer", true), consumer("idle", true)];
-        let seen = Seen { queues: queues.iter().collect(), consumers, ..Seen::default() };
+        let seen = |queue| SeenQueue { queue, growth: None };
+        let seen = Seen { queues: queues.iter().map(seen).collect(), consumers, ..Seen::default() };
         assert_eq!(sentences(&seen), ["Consumer mailer lags: 100 deliveries wait"]);
     }
 

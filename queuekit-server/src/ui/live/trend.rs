@@ -8,6 +8,7 @@ use queuekit::jobs::PageSize;
 use queuekit::{QueueName, Timestamp};
 
 use crate::api::App;
+use crate::ui::attention::Growth;
 
 /// Minutes that are shown.
 const MINUTES: usize = 60;
@@ -82,6 +83,20 @@ impl Trend {
         Some(of_hour.iter().rev().take(minutes).sum())
     }
 
+    /// How the backlog of a queue has grown in the last minutes; none if they were not read yet.
+    pub(in crate::ui) fn growth(
+        &self,
+        queue: &QueueName,
+        minutes: u32,
+        now: Timestamp,
+    ) -> Option<Growth> {
+        let from = now.minus(Resolution::Minute.length() * minutes);
+        let rows = self.queues.get(queue).filter(|_| self.is_whole(now))?;
+        let first = rows.iter().rev().find(|row| row.at <= from)?;
+        let last = rows.back()?;
+        Some(Growth::of(last.totals.since(&first.totals), minutes.into()))
+    }
+
     /// The jobs that a queue has completed in each minute of the hour before, oldest first.
     pub(in crate::ui) fn completed(&self, queue: &QueueName, now: Timestamp) -> Vec<u64> {
         let mut values = vec![0; MINUTES];
@@ -104,6 +119,7 @@ mod tests {
     use std::time::Duration;
 
     use queuekit::memory::MemoryStore;
+    use queuekit::queues::Totals;
     use queuekit::store::{Ack, Backend, Clock, LeaseTtl, ManualClock, Reserve};
     use queuekit::workers::WorkerId;
     use queuekit::{Client, JobDraft};
@@ -160,6 +176,17 @@ mod tests {
         assert_eq!(lately(&trend, 2), None, "nothing was read yet");
         trend.read_next(&app, clock.now()).await.unwrap();
         assert_eq!([2, 3, 60].map(|minutes| lately(&trend, minutes)), [1, 3, 3].map(Some));
+        clock.advance(Duration::from_secs(1));
+        client.enqueue_all((0..9).map(|_| JobDraft::new("t", "1"))).await.unwrap().ids().unwrap();
+        assert!(store.capabilities().history.unwrap().record_totals().await.unwrap());
+        trend.read_next(&app, clock.now()).await.unwrap();
+        let growth = |minutes| trend.growth(&queue, minutes, clock.now());
+        let more = |enqueued, minutes| {
+            let change = Totals { enqueued, ..Totals::default() };
+            Some(Growth::of(change, minutes))
+        };
+        assert_eq!([growth(1), growth(4)], [more(9, 1), more(9, 4)]);
+        assert_eq!(growth(5), None, "nothing was counted before");
     }
 
     fn request() -> Reserve {

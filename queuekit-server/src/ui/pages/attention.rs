@@ -11,12 +11,15 @@ use super::errors::body;
 use super::queue_rows::{queues_of, store_time};
 use super::text::{jobs_url, query};
 use super::{bulk, consumer, error_group, queue, schedules};
-use crate::ui::attention::{Consumer, Due, Found, Place, Remedy, Seen, Urgency, Worker};
+use crate::ui::attention::{Consumer, Due, Found, Place, Remedy, Seen, SeenQueue, Urgency, Worker};
 use crate::ui::live::{DueSchedule, Snapshot};
 use crate::ui::view::{Action, Concern, When};
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::web::auth::Caller;
+
+/// The minutes over which the growth of a backlog is told.
+const GROWTH_MINUTES: u32 = 5;
 
 /// It on a page, with a link to where to look, and what can be done about it.
 pub(super) fn concern(viewer: &Viewer, found: Found, now: Timestamp) -> Concern {
@@ -84,8 +87,12 @@ pub(super) fn concerns(viewer: &Viewer, now: &Snapshot) -> Vec<Found> {
         caller.sees_queue(group.queue.as_str()) && caller.sees_kind(group.key.kind.as_str())
     };
     let groups = extras.groups.iter().filter(is_seen);
+    let queues = queues_of(viewer, now).map(|queue| {
+        let growth = extras.trend.growth(&queue.name, GROWTH_MINUTES, queue.as_of);
+        SeenQueue { queue, growth }
+    });
     let seen = Seen {
-        queues: queues_of(viewer, now).collect(),
+        queues: queues.collect(),
         consumers: consumers(caller, now),
         workers: workers.filter_map(|worker| seen_worker(caller, worker)).collect(),
         groups: groups.map(|group| Cow::Owned(body(group, now))).collect(),
