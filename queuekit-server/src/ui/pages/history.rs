@@ -12,7 +12,9 @@ use super::history_read::{self as read, Frame, Read};
 use super::queue_rows::{queues_of, store_time};
 use crate::ui::failure::Failure;
 use crate::ui::live::Snapshot;
-use crate::ui::view::{Chart, Count, Deploy, Ms, Point, RangeLink, Series, Unit, When};
+use crate::ui::view::{
+    Chart, Count, Deploy, Ms, Point, RangeLink, Series, Unit, When, change_in_words,
+};
 use crate::ui::viewer::Viewer;
 use crate::wire::sum_of;
 
@@ -187,7 +189,12 @@ fn throughput(
         let values = times.iter().map(|time| read.done.get(time).map(of)).collect();
         Series { name, class, values }
     };
-    let all = read.done.values().fold(Totals::default(), |all, one| sum_of(all, *one));
+    let sum = |of: &[Timestamp]| {
+        let done = of.iter().filter_map(|time| read.done.get(time));
+        done.fold(Totals::default(), |all, one| sum_of(all, *one))
+    };
+    let (first, second) = halves(times);
+    let all = sum(times);
     let told = |number, word: &str| format!("{} {word}", Count::exact(number));
     let sentence = format!(
         "{}, {}, {}; each point is {}",
@@ -196,6 +203,8 @@ fn throughput(
         told(all.dead, "dead"),
         step_in_words(step),
     );
+    let change = change_in_words(sum(first).completed, sum(second).completed);
+    let sentence = sentence + &compared(&[("completed jobs", change)]);
     Chart {
         id: "throughput",
         title: "Throughput",
@@ -212,6 +221,24 @@ fn throughput(
     }
 }
 
+/// `; from the first half of this time to the second, waits rose by 30 %`
+fn compared(changes: &[(&str, Option<String>)]) -> String {
+    let told =
+        |(what, change): &(&str, Option<String>)| Some(format!("{what} {}", change.as_ref()?));
+    let told: Vec<String> = changes.iter().filter_map(told).collect();
+    match told.is_empty() {
+        true => String::new(),
+        false => format!("; from the first half of this time to the second, {}", told.join(", ")),
+    }
+}
+
+/// The first and the second half; the latest time is not over.
+fn halves(times: &[Timestamp]) -> (&[Timestamp], &[Timestamp]) {
+    let over = &times[..times.len().saturating_sub(1)];
+    let half = over.len() / 2;
+    (&over[..half], &over[over.len() - half..])
+}
+
 fn step_in_words(step: Resolution) -> &'static str {
     match step {
         Resolution::Minute => "a minute",
@@ -226,13 +253,23 @@ fn latency(read: &Read, times: &[Timestamp], points: Vec<Point>, deploys: Vec<De
         let values = times.iter().map(|time| read.runs.get(time).and_then(of)).collect();
         Series { name, class, values }
     };
-    let mut all = Runs::default();
-    read.runs.values().for_each(|runs| all.merge(runs));
-    let sentence = match (millis(&all.wait, 0.95), millis(&all.run, 0.95)) {
-        (Some(wait), Some(run)) => {
-            format!("95 % of runs waited less than {} and took less than {}", Ms(wait), Ms(run))
+    let p95 = |times: &[Timestamp]| {
+        let mut all = Runs::default();
+        times.iter().filter_map(|time| read.runs.get(time)).for_each(|runs| all.merge(runs));
+        millis(&all.wait, 0.95).zip(millis(&all.run, 0.95))
+    };
+    let sentence = match p95(times) {
+        Some((wait, run)) => {
+            let (first, second) = halves(times);
+            let (before, after) = (p95(first), p95(second));
+            let change =
+                |of: fn((u64, u64)) -> u64| change_in_words(before.map(of)?, after.map(of)?);
+            let changes = [("waits", change(|(wait, _)| wait)), ("runs", change(|(_, run)| run))];
+            let (wait, run) = (Ms(wait), Ms(run));
+            format!("95 % of runs waited less than {wait} and took less than {run}")
+                + &compared(&changes)
         }
-        _ => "no run has ended in this time".to_owned(),
+        None => "no run has ended in this time".to_owned(),
     };
     Chart {
         id: "latency",
