@@ -5,10 +5,11 @@ use std::ops::RangeInclusive;
 
 use croner::CronComponent;
 use croner::parser::{CronParser, Seconds, Year};
+use jiff::Timestamp as Instant;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp as Instant, Zoned};
 use serde::{Deserialize, Serialize};
 
+use super::cron_search::Search;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::limits::{CRON_BYTES, ZONE_BYTES};
@@ -66,14 +67,16 @@ impl Cron {
 
     /// The first occurrence after an instant; none if there is none.
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
-        let next = self.pattern.find_next_occurrence(&self.second_of(after)?, false).ok()?;
-        Some(timestamp(&next))
+        self.search().next_after(second_of(after)?).map(timestamp)
     }
 
     /// The last occurrence at an instant or before it; none if there was none.
     pub fn last_until(&self, until: Timestamp) -> Option<Timestamp> {
-        let last = self.pattern.find_previous_occurrence(&self.second_of(until)?, true).ok()?;
-        Some(timestamp(&last))
+        self.search().last_until(second_of(until)?).map(timestamp)
+    }
+
+    fn search(&self) -> Search<'_> {
+        Search { pattern: &self.pattern, zone: &self.zone }
     }
 
     /// The expression, as it was given.
@@ -92,12 +95,6 @@ impl Cron {
         let words = pattern(&self.expression).map(|pattern| pattern.describe());
         let words = words.unwrap_or_else(|_| self.expression.clone());
         format!("{} ({})", words.trim_end_matches('.'), self.zone())
-    }
-
-    /// Occurrences are at whole seconds, so there is none between this one and `at`.
-    fn second_of(&self, at: Timestamp) -> Option<Zoned> {
-        let at = Instant::from_second(at.as_millis().div_euclid(1000)).ok()?;
-        Some(at.to_zoned(self.zone.clone()))
     }
 }
 
@@ -139,8 +136,13 @@ fn within(field: &'static str, bytes: usize, text: &str) -> Result<()> {
     Err(Error::invalid(field, format!("at most {bytes} bytes"), format!("{} bytes", text.len())))
 }
 
-fn timestamp(at: &Zoned) -> Timestamp {
-    Timestamp::from_millis(at.timestamp().as_millisecond())
+/// Occurrences are at whole seconds, so there is none between this one and `at`.
+fn second_of(at: Timestamp) -> Option<Instant> {
+    Instant::from_second(at.as_millis().div_euclid(1000)).ok()
+}
+
+fn timestamp(at: Instant) -> Timestamp {
+    Timestamp::from_millis(at.as_millisecond())
 }
 
 impl fmt::Debug for Cron {

@@ -7,6 +7,7 @@
 //! leader.
 
 mod cron;
+mod cron_search;
 mod definition;
 mod occurrences;
 mod scheduler;

@@ -101,8 +101,8 @@ pub fn owed(
     run
 }
 
-/// How many nominal times, of those from `due` to `now`, come before the ones that run: they enqueue
-/// no job. The latest [`SKIPPED_COUNTED`] are counted.
+/// How many nominal times from `due` to `now` come before the ones that run, and so enqueue no job.
+/// The latest [`SKIPPED_COUNTED`] are counted.
 pub(super) fn skipped(
     timing: &Timing,
     term: &Term,
