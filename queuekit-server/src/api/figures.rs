@@ -23,6 +23,8 @@ const PAUSES: u32 = 9;
 const GRACE: Duration = Duration::from_secs(1);
 /// Readings continue for this long after the last scrape. Scrapes come more often.
 const ASKED_FOR: Duration = Duration::from_secs(150);
+/// Who waits for a reading asks for it again after this time.
+const RENEWED_EVERY: Duration = Duration::from_secs(1);
 /// How long the store may take to answer: scrapers wait 10 s.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -99,8 +101,10 @@ impl FiguresCache {
         time: Duration,
     ) -> Result<Arc<Figures>> {
         let mut readings = self.0.latest.subscribe();
-        self.keep_reading(time);
         loop {
+            // Readings end when nobody has asked for a while, and a process that was stopped finds
+            // that this while has passed: who waits asks again.
+            self.keep_reading(time);
             let latest = readings.borrow_and_update().clone();
             let is_next =
                 |reading: &Reading| Instant::now() < reading.fresh_until && !reading.is_of(seen);
@@ -110,6 +114,7 @@ impl FiguresCache {
             tokio::select! {
                 // The sender is here: it cannot be gone.
                 _ = readings.changed() => {}
+                () = tokio::time::sleep(RENEWED_EVERY) => {}
                 () = self.0.stopping.cancelled() => {
                     return Err(Error::new(ErrorKind::Closed, "the server is stopping"));
                 }
@@ -246,6 +251,17 @@ mod tests {
             }
             self.inner.list_queues(after, limit).await
         }
+    }
+
+    /// Guard: the dashboard hung for everybody after the process had been stopped for a while.
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_when_readings_end_has_them_begin_again() {
+        let (figures, _) = counted();
+        let last = figures.get_after(None, PAUSE / 2).await.unwrap();
+        // The task pauses, and ends after it: nobody asks by then.
+        let next = figures.get_after(Some(&last), PAUSE / 4);
+        let next = tokio::time::timeout(PAUSE * 5, next).await;
+        assert!(next.is_ok_and(|next| next.is_ok()));
     }
 
     /// Guard: a reading that was not answered says nothing about how long readings take.
