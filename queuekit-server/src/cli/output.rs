@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::format::{escaped, printable};
+use crate::unseen;
 
 /// How answers are printed.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +22,12 @@ pub(crate) struct Output {
 pub(crate) struct OutputClosed;
 
 impl Output {
-    /// Writes one or more lines.
+    /// Writes one or more lines. Of what would steer a terminal, only colours are written as they
+    /// are: names and texts are those of others.
     pub(crate) fn line(&self, text: impl fmt::Display) -> Result<()> {
         // Colours are for terminals that support them; NO_COLOR and TERM are respected.
         let mut out = anstream::stdout().lock();
+        let text = harmless(&text.to_string());
         written(writeln!(out, "{text}").and_then(|()| out.flush()))
     }
 
@@ -59,6 +62,33 @@ impl Output {
     }
 }
 
+/// The text with an escape for each character that nobody would see, except ends of lines, tabs and
+/// colours.
+fn harmless(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let length = colour(rest).unwrap_or(letter.len_utf8());
+        let (first, others) = rest.split_at(length);
+        if length > 1 && letter == ESCAPE || "\n\t".contains(letter) || !unseen::is_unseen(letter) {
+            shown.push_str(first);
+        } else {
+            shown.push_str(&unseen::escaped(letter));
+        }
+        rest = others;
+    }
+    shown
+}
+
+const ESCAPE: char = '\u{1b}';
+
+/// The length of the change of colour with which a text begins: `ESC [ 1 ; 31 m`.
+fn colour(text: &str) -> Option<usize> {
+    let numbers = text.strip_prefix(ESCAPE)?.strip_prefix('[')?;
+    let end = numbers.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
+    numbers[end..].starts_with('m').then_some(2 + end + 1)
+}
+
 fn written(result: io::Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(OutputClosed.into()),
@@ -90,3 +120,19 @@ impl fmt::Display for OutputClosed {
 }
 
 impl std::error::Error for OutputClosed {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s6_of_what_steers_a_terminal_only_colours_are_written() {
+        for text in ["plain", "two\nlines\tand a tab", "\u{1b}[1;31mred\u{1b}[0m", "é 漢"] {
+            assert_eq!(harmless(text), text);
+        }
+        let title = "\u{1b}]0;owned\u{7}";
+        assert_eq!(harmless(title), r"\u001b]0;owned\u0007");
+        assert_eq!(harmless("\u{1b}[2J\r\u{9b}1A\u{202e}"), r"\u001b[2J\u000d\u009b1A\u202e");
+        assert_eq!(harmless("\u{1b}[31"), r"\u001b[31");
+    }
+}
