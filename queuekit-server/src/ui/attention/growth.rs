@@ -14,7 +14,7 @@ pub(crate) struct Growth {
 }
 
 impl Growth {
-    /// That of a queue whose totals rose by these in so many minutes.
+    /// That of a queue whose totals rose by these in a number of minutes.
     pub(crate) fn of(change: Totals, minutes: u64) -> Self {
         let signed = |jobs| i64::try_from(jobs).unwrap_or(i64::MAX);
         let ended = change.completed.saturating_add(change.dead).saturating_add(change.cancelled);

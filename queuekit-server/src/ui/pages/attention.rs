@@ -18,7 +18,7 @@ use crate::ui::viewer::Viewer;
 use crate::web::Scope;
 use crate::web::auth::Caller;
 
-/// The minutes over which the growth of a backlog is told.
+/// The minutes over which a backlog is compared.
 const GROWTH_MINUTES: u32 = 5;
 
 /// It on a page, with a link to where to look, and what can be done about it.

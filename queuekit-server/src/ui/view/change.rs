@@ -17,7 +17,7 @@ pub(crate) fn change_in_words(before: u64, after: u64) -> Option<String> {
 
 /// A smaller change is none, in percent.
 const LEAST: f64 = 5.0;
-/// From so many times on, percents are hard to read.
+/// A number that is this many times as large is hard to read in percent.
 const MANY: f64 = 10.0;
 
 #[cfg(test)]
