@@ -7,7 +7,7 @@ use deadpool_postgres::Pool;
 use futures_util::future::BoxFuture;
 use queuekit_core::{Error, ErrorKind, Result, retry};
 
-use crate::error::{Class, Failure, Outcome, closed};
+use crate::error::{Class, Failure, Outcome, closed, closed_during_call};
 use crate::gates::{Pass, QueueLocks};
 use crate::partitions::add_partitions;
 use crate::pool::Borrowed;
@@ -105,12 +105,12 @@ impl PostgresStore {
                     }
                     Err(failure) => failure,
                 };
+                in_doubt |= doubt.load(Ordering::Acquire);
                 // Closing the store ends its connections, so this failure only means that it is
                 // closed.
                 if !is_answer(failure.class) && *shared.cut.borrow() {
-                    return Err(closed());
+                    return Err(told(closed().into(), in_doubt));
                 }
-                in_doubt |= doubt.load(Ordering::Acquire);
                 misses_partition |= failure.class == Class::MissingPartition;
                 let again = call.is_repeated_after(failure.class, in_doubt);
                 let wait = retry::reconnect_delay(tries, retry::chance());
@@ -238,9 +238,13 @@ pub(crate) async fn borrow(pool: &Pool) -> Outcome<Borrowed> {
     Ok(Borrowed::new(pool.get().await?))
 }
 
-/// The error that the caller gets: `Indeterminate` if the call is in doubt.
+/// The error that the caller gets: `Indeterminate` if the call is in doubt. A closed handle stays
+/// `Closed`, so that nobody tries it again, and its text has the doubt.
 fn told(failure: Failure, doubt: bool) -> Error {
-    if doubt && *failure.error.kind() != ErrorKind::Closed {
+    if doubt && *failure.error.kind() == ErrorKind::Closed {
+        return closed_during_call();
+    }
+    if doubt {
         let message = "the connection failed during the call; whether it took effect is unknown: \
                        repeat it, which is safe";
         return Error::new(ErrorKind::Indeterminate, message).caused_by(failure.error);
@@ -273,5 +277,7 @@ mod tests {
         assert_eq!(kind(ErrorKind::StorageFull, true), "indeterminate");
         assert_eq!(kind(ErrorKind::Unavailable, false), "unavailable");
         assert_eq!(kind(ErrorKind::Closed, true), "closed");
+        let closed = |doubt| told(closed().into(), doubt).to_string();
+        assert!(closed(true).contains("unknown") && !closed(false).contains("unknown"));
     }
 }

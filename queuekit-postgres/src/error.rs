@@ -244,6 +244,12 @@ pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
 }
 
+pub(crate) fn closed_during_call() -> Error {
+    let message = "this handle was closed during the call; whether it took effect is unknown: \
+                   open a new one and repeat the call, which is safe";
+    Error::new(ErrorKind::Closed, message)
+}
+
 /// The error for stored data that cannot be read.
 pub(crate) fn unreadable(what: &str) -> Error {
     Error::new(ErrorKind::Corrupt, format!("{what} cannot be read; it was not written by queuekit"))
