@@ -1,8 +1,8 @@
 -- queuekit, schema version 15: whole calls by SQL, for every driver.
 --
 -- Purpose: enqueue_many() stores several jobs, ack() completes one, and emit() stores events, in the
--- caller's transaction (contract R2.9, R3.4, R14.1), so that a program needs no store to do so. Where another schema than
--- `queuekit` was chosen, each `queuekit.` below is replaced by it.
+-- caller's transaction (contract R2.9, R3.4, R14.1), so that a program needs no store to do so.
+-- Where another schema than `queuekit` was chosen, each `queuekit.` below is replaced by it.
 -- Locks: the advisory lock of migrations, until the migration commits.
 
 -- A job to store. NULL stands for a field's default. `place` is where it stands in its call, from
@@ -33,7 +33,7 @@ RETURN (
     FROM jsonb_each_text(metadata) AS pair
 );
 
--- What is wrong with metadata of at most so many bytes and names, as queue_name_fault.
+-- Which of these limits metadata exceeds, in the form of queue_name_fault.
 CREATE FUNCTION queuekit.metadata_fault(metadata jsonb, most_bytes int, most_names int)
 RETURNS text
 LANGUAGE plpgsql IMMUTABLE
@@ -770,7 +770,7 @@ LANGUAGE sql VOLATILE
 RETURN (now_ms / 86400000 << 44) + nextval('queuekit.event_numbers');
 
 -- Stores an event that has no fault, for emit(), which acts as its owner. `number` is its place in
--- the log, if it has got one, and `job_seq` where its deliveries stand in their queues.
+-- the log, NULL if it has none yet. `job_seq` is the sequence of its deliveries in their queues.
 -- The outcome is emitted, duplicate or conflict, as core has them, and `id` is that of the event
 -- that is stored now.
 CREATE FUNCTION queuekit.store_event(
@@ -817,7 +817,7 @@ BEGIN
         )
         ON CONFLICT DO NOTHING;
         EXIT WHEN FOUND;
-        -- Either somebody was quicker, or who has the id or the key is gone from the log.
+        -- Another transaction was faster, or the event with the id or key has left the log.
         DELETE FROM queuekit.event_ids AS taken
         WHERE
             (
@@ -977,7 +977,7 @@ BEGIN
         FOR KEY SHARE;
     END IF;
 
-    -- Events stand in the log in their order. A refused event takes no number, because retention
+    -- The log has the events in the order of the array. A refused event takes no number, because retention
     -- counts events by their numbers.
     numbers := ARRAY(
         SELECT

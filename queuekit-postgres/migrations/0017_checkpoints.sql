@@ -1,8 +1,8 @@
 -- queuekit, schema version 17: results of steps of jobs.
 --
--- Purpose: later runs of a job read what earlier ones stored (contract R13.10), also by SQL. Programs of version
--- 16 would remove a job and leave its checkpoints. Where another schema than `queuekit` was chosen,
--- each `queuekit.` below is replaced by it.
+-- Purpose: later runs of a job read what earlier ones stored (contract R13.10), also by SQL.
+-- Programs of version 16 would remove a job and leave its checkpoints. Where another schema than
+-- `queuekit` was chosen, each `queuekit.` below is replaced by it.
 -- Locks: the advisory lock of migrations, until the migration commits.
 
 -- The result of a step; goes with its job.

@@ -17,8 +17,8 @@ use crate::store_limits::Limits;
 /// A transaction on a [`MemoryStore`]: its calls take effect if and only if it commits. Dropping it
 /// rolls it back.
 ///
-/// It stands in for the transaction of a database in tests. A call answers as it would if the
-/// transaction were alone. The commit makes all calls again, in one step: if one of them would get
+/// Tests use it in place of a database's transaction. Each call answers as if this were the only
+/// transaction. The commit makes all calls again, in one step: if one of them would get
 /// another answer now, the commit fails and nothing takes effect. So nobody waits for an open
 /// transaction, and the times of its jobs are those of the commit. Each call copies the store,
 /// which takes long if it has many jobs.

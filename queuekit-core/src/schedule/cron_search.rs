@@ -1,9 +1,9 @@
 //! The search for the times of a cron pattern in a time zone.
 //!
-//! croner searches the wall clock, as if it never changed. The changes are minded here: between two
-//! of them the wall clock is regular, and the search goes from one to the next. croner's own search
-//! in a zone walks through a gap second by second, and each zone has one every year: an expression
-//! whose times all fall into gaps kept a core busy for seconds.
+//! croner searches a wall clock that never changes. Changes of the clock are handled here: between
+//! two of them the wall clock is regular, and the search goes from one to the next. croner's own
+//! search in a zone walks through a gap second by second, and many zones have a gap every year. An
+//! expression whose times all fall into gaps kept a core busy for seconds.
 
 use croner::JobType;
 use jiff::civil::DateTime;

@@ -23,7 +23,7 @@ const PAUSES: u32 = 9;
 const GRACE: Duration = Duration::from_secs(1);
 /// Readings continue for this long after the last scrape. Scrapes come more often.
 const ASKED_FOR: Duration = Duration::from_secs(150);
-/// Who waits for a reading asks for it again after this time.
+/// How often a caller that waits for a reading asks for it again.
 const RENEWED_EVERY: Duration = Duration::from_secs(1);
 /// How long the store may take to answer: scrapers wait 10 s.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -102,8 +102,8 @@ impl FiguresCache {
     ) -> Result<Arc<Figures>> {
         let mut readings = self.0.latest.subscribe();
         loop {
-            // Readings end when nobody has asked for a while, and a process that was stopped finds
-            // that this while has passed: who waits asks again.
+            // Readings end when nobody has asked for a while. A process that was suspended may find
+            // that this time has passed, so a waiting caller asks again.
             self.keep_reading(time);
             let latest = readings.borrow_and_update().clone();
             let is_next =
