@@ -44,7 +44,7 @@ pub struct Switches {
     pub settling_failures: AtomicU32,
     /// This number of settling calls take effect, and their replies are lost.
     pub replies_lost: AtomicU32,
-    /// This number of calls fail to store a checkpoint.
+    /// This number of calls fail to store a checkpoint, or to read those of a job.
     pub checkpoint_failures: AtomicU32,
     /// This number of calls store a checkpoint, and their replies are lost.
     pub checkpoint_replies_lost: AtomicU32,
@@ -252,6 +252,7 @@ impl Layer for Flaky {
     async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>> {
         self.switches.checkpoint_reads.fetch_add(1, Ordering::SeqCst);
         self.up()?;
+        unavailable_if(take(&self.switches.checkpoint_failures))?;
         self.keeps_checkpoints().checkpoints(lease).await
     }
 

@@ -136,6 +136,7 @@ macro_rules! __for_each_worker_case {
                 [Checkpoints] r13_10_a_step_that_failed_or_was_dropped_runs_again
                 [Checkpoints] r13_10_a_step_that_runs_is_not_begun_twice
                 [Checkpoints] r13_10_a_step_is_stored_once_though_calls_fail
+                [Checkpoints] r13_10_earlier_steps_are_read_though_calls_fail
                 [Checkpoints] r13_10_a_run_that_lost_its_job_stores_nothing
                 [Checkpoints] r13_10_what_is_too_large_or_too_many_fails_the_attempt
                 [Checkpoints] r13_10_a_step_can_be_stored_by_the_handlers_own_transaction

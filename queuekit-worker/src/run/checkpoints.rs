@@ -13,7 +13,7 @@ use super::job_error::{JobError, JobResult};
 use super::run::Run;
 use super::steps::Begun;
 
-/// The shortest and the longest wait between two calls that store the same checkpoint.
+/// The shortest and the longest wait between two tries of a call.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
 /// The result that the checkpoint of a sleep stores.
@@ -138,8 +138,8 @@ impl Ctx {
 
     /// The result of the step if it was done; else it counts as running from now on.
     async fn begin(&self, name: &CheckpointName) -> Result<Begun<'_>> {
-        let (run, steps) = (self.run(), self.run().steps());
-        let earlier = steps.earlier.get_or_try_init(|| load(run)).await?;
+        let steps = self.run().steps();
+        let earlier = steps.earlier.get_or_try_init(|| self.load()).await?;
         if let Some(done) = earlier.0.stored.iter().find(|stored| stored.name == *name) {
             return Ok(Begun::Done(done.result.clone()));
         }
@@ -149,23 +149,23 @@ impl Ctx {
         })
     }
 
-    /// Stores it; while the store cannot be reached, again and again until the run should stop.
+    /// What earlier runs have stored. The first lease of a job has none.
+    async fn load(&self) -> Result<(Checkpoints, Instant)> {
+        let (keeps, lease) = (keeps(self.run())?, self.lease_token());
+        if lease.lease_seq <= 1 {
+            return Ok((Checkpoints::default(), Instant::now()));
+        }
+        let stored = self.until_answered(|| keeps.checkpoints(lease)).await?.ok_or_else(|| {
+            let message = "its steps cannot be read: another worker has the job";
+            Error::new(ErrorKind::LeaseLost, message).on(self.id())
+        })?;
+        Ok((stored, Instant::now()))
+    }
+
     async fn put(&self, new: &NewCheckpoint) -> Result<()> {
         let keeps = keeps(self.run())?;
-        let mut wait = AGAIN.0;
-        let outcome = loop {
-            match keeps.put_checkpoint(new).await {
-                // A repeated call stores once.
-                Err(error) if is_worth_another(&error) && !self.is_cancelled() => {
-                    tracing::debug!(%error, "a checkpoint is not stored yet");
-                }
-                outcome => break outcome?,
-            }
-            tokio::select! {
-                () = tokio::time::sleep(wait) => wait = (wait * 2).min(AGAIN.1),
-                () = self.cancelled() => {}
-            }
-        };
+        // A repeated call stores once.
+        let outcome = self.until_answered(|| keeps.put_checkpoint(new)).await?;
         let (kind, what) = match outcome {
             CheckpointOutcome::Stored => return Ok(()),
             CheckpointOutcome::Conflict => (ErrorKind::Conflict, "has another result"),
@@ -181,6 +181,27 @@ impl Ctx {
         Err(Error::new(kind, format!("the step {:?} {what}", new.name())).on(self.id()))
     }
 
+    /// Makes the call; while the store cannot be reached, again and again until the run should
+    /// stop.
+    async fn until_answered<T, F>(&self, call: impl Fn() -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        let mut wait = AGAIN.0;
+        loop {
+            match call().await {
+                Err(error) if is_worth_another(&error) && !self.is_cancelled() => {
+                    tracing::debug!(%error, "a call for a checkpoint is repeated");
+                }
+                answer => return answer,
+            }
+            tokio::select! {
+                () = tokio::time::sleep(wait) => wait = (wait * 2).min(AGAIN.1),
+                () = self.cancelled() => {}
+            }
+        }
+    }
+
     /// How much of a sleep is left, by the store's clock; all of it if this run has begun it.
     fn left_of(&self, name: &CheckpointName, time: Duration) -> Duration {
         let slept = self.run().steps().earlier.get().and_then(|(earlier, read_at)| {
@@ -189,19 +210,6 @@ impl Ctx {
         });
         time.saturating_sub(slept.unwrap_or_default())
     }
-}
-
-/// What earlier runs have stored. The first lease of a job has none.
-async fn load(run: &Run) -> Result<(Checkpoints, Instant)> {
-    let keeps = keeps(run)?;
-    if run.lease.token.lease_seq <= 1 {
-        return Ok((Checkpoints::default(), Instant::now()));
-    }
-    let stored = keeps.checkpoints(&run.lease.token).await?.ok_or_else(|| {
-        let message = "its steps cannot be read: another worker has the job";
-        Error::new(ErrorKind::LeaseLost, message).on(run.lease.id())
-    })?;
-    Ok((stored, Instant::now()))
 }
 
 fn keeps(run: &Run) -> Result<&dyn KeepCheckpoints> {

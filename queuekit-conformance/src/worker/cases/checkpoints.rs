@@ -133,6 +133,23 @@ pub(in crate::worker) async fn r13_10_a_step_is_stored_once_though_calls_fail(li
     assert_eq!(live.switches.checkpoint_replies_lost.load(Ordering::SeqCst), 0);
 }
 
+/// R13.10: while the store cannot be reached, a run asks again what earlier runs have done.
+/// Guard: the read is repeated.
+pub(in crate::worker) async fn r13_10_earlier_steps_are_read_though_calls_fail(live: Live) {
+    let id = live.enqueue(1).await;
+    let switches = Arc::clone(&live.switches);
+    let handler = async move |_: Task, ctx: Ctx| {
+        if ctx.attempt() == 2 {
+            switches.checkpoint_failures.store(2, Ordering::SeqCst);
+        }
+        ctx.checkpoint("s", async || JobResult::Ok(())).await?;
+        if ctx.attempt() == 1 { Err(JobError::from("after the step")) } else { Ok(()) }
+    };
+    run(worker(&live).handle(handler)).await;
+    assert_completed(&live, id, 2).await;
+    assert_eq!(live.switches.checkpoint_reads.load(Ordering::SeqCst), 3);
+}
+
 /// R13.10: a run whose job is no longer its own stores nothing, and the step fails.
 /// Guard: the fence of a checkpoint.
 pub(in crate::worker) async fn r13_10_a_run_that_lost_its_job_stores_nothing(live: Live) {
