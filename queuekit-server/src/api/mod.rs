@@ -176,6 +176,8 @@ fn described() -> Routes {
         .routes(routes!(work::settle::nack))
         .routes(routes!(work::leases::extend))
         .routes(routes!(work::leases::report))
+        .routes(routes!(work::checkpoints::put_checkpoint))
+        .routes(routes!(work::checkpoints::read_checkpoints))
         .routes(routes!(work::beat::beat))
         .routes(routes!(events::emit, events::log::list_events))
         .routes(routes!(event_retention::get_retention, event_retention::put_retention))

@@ -34,8 +34,10 @@ mod tests {
     use axum::body::Body;
     use axum::http::Request;
     use http_body_util::BodyExt as _;
-    use queuekit::Client;
+    use queuekit::jobs::LeaseToken;
     use queuekit::memory::MemoryStore;
+    use queuekit::store::Nonce;
+    use queuekit::{Client, JobId, QueueName, Timestamp};
     use serde_json::{Value, json};
     use tokio::sync::Semaphore;
     use tokio::task::JoinHandle;
@@ -170,13 +172,24 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn s6_each_call_that_may_be_large_takes_a_place_of_its_key() {
         let (server, limits, [own, other]) = server(["a", "b"]);
-        for (sort, method, path, body) in CALLS {
+        let queue = QueueName::default();
+        let id = JobId::generate(&queue, Timestamp::default());
+        let lease = LeaseToken { queue, id, lease_seq: 1, nonce: Nonce::from_bytes([1; 16]) };
+        let token = lease.to_secret_string();
+        let step = json!({"token": token, "name": "s"}).to_string();
+        let steps = json!({"token": token}).to_string();
+        let of_steps = [
+            (CallSort::Extend, "POST", "/v1/checkpoint", &*step),
+            (CallSort::Extend, "POST", "/v1/checkpoints", &*steps),
+        ];
+        for (sort, method, path, body) in CALLS.into_iter().chain(of_steps) {
             let ask = async |secret: &str| {
                 let request = Request::builder().method(method).uri(path);
                 let request = request.header("authorization", format!("Bearer {secret}"));
                 let request = request.header("host", "localhost");
                 let request = request.header("content-type", "application/json");
-                let answer = server.clone().oneshot(request.body(Body::from(body)).unwrap());
+                let answer =
+                    server.clone().oneshot(request.body(Body::from(body.to_owned())).unwrap());
                 timeout(ALL_IS_DONE, answer).await.ok().map(|answer| answer.unwrap().status())
             };
             let is_ok = |status: Option<axum::http::StatusCode>| {

@@ -16,13 +16,23 @@ use crate::api::app::App;
 use crate::api::audit::audited_as;
 use crate::api::params::{Force, Id, Params};
 use crate::web::memory_budget::RequestBudget;
-use crate::web::{AdminScope, Caller, Json, Problem, Scope};
+use crate::web::{AdminScope, Caller, Json, OptionalJson, Problem, Scope};
 
 /// The outcome of an action.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Done)]
 pub(crate) struct DoneBody {
     outcome: &'static str,
+}
+
+/// How a job is retried.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Retry)]
+pub(crate) struct RetryBody {
+    /// Remove the job's checkpoints first, so that all of its steps run again.
+    #[serde(default)]
+    fresh: bool,
 }
 
 /// When a job is to run.
@@ -73,6 +83,7 @@ pub(crate) async fn delete_job(
 #[utoipa::path(
     post, path = "/v1/jobs/{id}/retry", tag = "jobs", security(("key" = [])),
     params(("id" = String, Path, format = Uuid)),
+    request_body(content = Option<RetryBody>, content_type = "application/json"),
     responses(
         (status = 200, description = "`retried`", body = DoneBody),
         (status = 404, description = "The job does not exist."),
@@ -84,9 +95,18 @@ pub(crate) async fn retry(
     State(app): State<App>,
     caller: Caller,
     Id(id): Id,
+    OptionalJson(body, _): OptionalJson<AdminScope, RetryBody>,
 ) -> Result<Answer<DoneBody>, Problem> {
+    let (budget, jobs) = (app.no_budget(&caller), app.client().clone());
+    if body.fresh {
+        let doing = |_| async move {
+            let is_retried = jobs.jobs().retry_fresh(id).await?;
+            Ok(if is_retried { RetryOutcome::Retried } else { RetryOutcome::Conflict })
+        };
+        return act(&app, &caller, "retry fresh", id, budget, doing).await;
+    }
     let doing = |app: App| async move { only(app.admin()?.retry(&[id]).await?) };
-    act(&app, &caller, "retry", id, app.no_budget(&caller), doing).await
+    act(&app, &caller, "retry", id, budget, doing).await
 }
 
 /// Cancels a job; a running one is asked to stop.

@@ -1,6 +1,7 @@
 //! Working jobs over HTTP, from any language.
 
 pub(super) mod beat;
+pub(super) mod checkpoints;
 pub(super) mod control;
 pub(super) mod leases;
 pub(super) mod reserve;
@@ -58,8 +59,20 @@ fn lease(caller: &Caller, item: usize, text: &str) -> Result<LeaseToken, Problem
 
 /// The same with what the delay of a retry depends on.
 fn token(caller: &Caller, item: usize, text: &str) -> Result<TokenBody, Problem> {
-    let token = TokenBody::read(text).map_err(|error| Problem::from(error.at_item(item)))?;
-    caller.need_queue(token.lease.queue.as_str()).map_err(|problem| problem.at_item(item))?;
+    token_of(caller, text).map_err(|problem| problem.at_item(item))
+}
+
+/// The lease of a call about one.
+///
+/// # Errors
+/// As of [`lease`].
+fn lease_of(caller: &Caller, text: &str) -> Result<LeaseToken, Problem> {
+    token_of(caller, text).map(|token| token.lease)
+}
+
+fn token_of(caller: &Caller, text: &str) -> Result<TokenBody, Problem> {
+    let token = TokenBody::read(text)?;
+    caller.need_queue(token.lease.queue.as_str())?;
     Ok(token)
 }
 

@@ -26,6 +26,9 @@ use crate::wire::millis;
 pub(crate) struct Retry {
     #[command(flatten)]
     which: Which,
+    /// Remove the checkpoints of jobs given by id first, so that all of their steps run again
+    #[arg(long)]
+    fresh: bool,
 }
 
 /// Cancel jobs; running jobs are asked to stop
@@ -92,7 +95,9 @@ struct Call {
 
 impl Retry {
     pub(super) async fn run(self, api: &Api, output: Output) -> Result<Exit> {
-        let call = Call { method: Method::POST, suffix: "/retry", body: json!({}) };
+        let body = json!({ "fresh": self.fresh });
+        let call = Call { method: Method::POST, suffix: "/retry", body };
+        self.which.refuse_with_filter("--fresh", self.fresh)?;
         self.which.run(api, output, call, BulkAction::Retry).await
     }
 }
@@ -117,7 +122,7 @@ impl DeadLetter {
     pub(super) async fn run(self, api: &Api, output: Output) -> Result<Exit> {
         let body = json!({ "reason": self.reason, "force": self.force });
         let call = Call { method: Method::POST, suffix: "/dead-letter", body };
-        self.which.refuse_force(self.force)?;
+        self.which.refuse_with_filter("--force", self.force)?;
         self.which.run(api, output, call, BulkAction::DeadLetter(self.reason)).await
     }
 }
@@ -126,16 +131,19 @@ impl Delete {
     pub(super) async fn run(self, api: &Api, output: Output) -> Result<Exit> {
         let suffix = if self.force { "?force=true" } else { "" };
         let call = Call { method: Method::DELETE, suffix, body: json!({}) };
-        self.which.refuse_force(self.force)?;
+        self.which.refuse_with_filter("--force", self.force)?;
         self.which.run(api, output, call, BulkAction::Delete).await
     }
 }
 
 impl Which {
-    /// A filter may match jobs that the operator has not seen, so it takes none from its worker.
-    fn refuse_force(&self, force: bool) -> Result<()> {
-        match force && self.ids().is_none() {
-            true => Err(Usage::error("--force needs ids of jobs, and is refused with a filter")),
+    /// A filter may match jobs that the operator has not seen, so it takes none from its worker,
+    /// and undoes no steps.
+    fn refuse_with_filter(&self, flag: &str, is_set: bool) -> Result<()> {
+        match is_set && self.ids().is_none() {
+            true => {
+                Err(Usage::error(format!("{flag} needs ids of jobs, and is refused with a filter")))
+            }
             false => Ok(()),
         }
     }

@@ -88,6 +88,9 @@ fn a_job_is_called_off_and_brought_back(place: &Place) {
     let told = place.run(&format!("job retry {id}")).ok();
     assert_eq!(told, format!("{id} retried\n"));
     place.run(&format!("job retry {id}")).failed(1, &[&id, "has not ended"]);
+    place.run(&format!("job cancel {id}")).ok();
+    assert_eq!(place.run(&format!("job retry --fresh {id}")).ok(), told);
+    place.run("job retry --fresh status:dead").failed(2, &["--fresh needs ids of jobs"]);
 }
 
 fn a_job_is_rescheduled_dead_lettered_and_deleted(place: &Place) {

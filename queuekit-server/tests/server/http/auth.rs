@@ -62,7 +62,16 @@ fn s1_nothing_but_health_answers_without_a_key() {
 
 /// The scope that a route asks for.
 fn scope_of(method: &str, path: &str) -> &'static str {
-    let work = ["/v1/reserve", "/v1/ack", "/v1/nack", "/v1/extend", "/v1/report", "/v1/beat"];
+    let work = [
+        "/v1/reserve",
+        "/v1/ack",
+        "/v1/nack",
+        "/v1/extend",
+        "/v1/report",
+        "/v1/checkpoint",
+        "/v1/checkpoints",
+        "/v1/beat",
+    ];
     let writes = ["/createJob", "/v1/jobs", "/v1/events"].contains(&path);
     let manages =
         ["/v1/subscriptions", "/v1/schedules"].iter().any(|begin| path.starts_with(begin));
@@ -126,6 +135,8 @@ fn body_of(method: &str, path: &str) -> Value {
         "/v1/nack" => json!({"nacks": []}),
         "/v1/extend" => json!({"tokens": [], "lease_ms": 1000}),
         "/v1/report" => json!({"reports": []}),
+        "/v1/checkpoint" => json!({"token": "t", "name": "s"}),
+        "/v1/checkpoints" => json!({"token": "t"}),
         "/v1/beat" => json!({
             "id": "w", "name": "w", "queues": [], "kinds": [], "slots": 1, "running": 0,
             "ttl_ms": 1000,

@@ -74,6 +74,8 @@ fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
     refused(by("acme", "POST", "/v1/ack"), json!({"acks": [{"token": token}]}));
     refused(by("acme", "POST", "/v1/nack"), json!({"nacks": [{"token": token}]}));
     refused(by("acme", "POST", "/v1/extend"), json!({"tokens": [token], "lease_ms": 1000}));
+    refused(by("acme", "POST", "/v1/checkpoint"), json!({"token": token, "name": "s"}));
+    refused(by("acme", "POST", "/v1/checkpoints"), json!({"token": token}));
     assert_eq!(count(by("acme", "GET", "/v1/schedules").send(), "schedules"), 0);
 }
 

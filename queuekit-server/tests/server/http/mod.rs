@@ -3,6 +3,7 @@
 mod audit;
 mod auth;
 mod bound_keys;
+mod checkpoints;
 mod clients;
 mod connections;
 mod csrf;
