@@ -8,9 +8,9 @@ import { dump, load } from "./json.js";
 import { traceHeaders } from "./trace.js";
 
 /**
- * @import { Ack, CancelOutcome, EmitOutcome, Enqueued, EnqueueOutcome, ErrorGroup, EventOptions,
- *   Filter, Job, JobOptions, JobPage, Nack, NewJob, Outcome, PageFilter, Queue, Queues, Report,
- *   Reserved } from "./types.js"
+ * @import { Ack, CancelOutcome, Checkpoints, EmitOutcome, Enqueued, EnqueueOutcome, ErrorGroup,
+ *   EventOptions, Filter, Job, JobOptions, JobPage, Nack, NewCheckpoint, NewJob, Outcome,
+ *   PageFilter, Queue, Queues, Report, Reserved } from "./types.js"
  */
 
 /**
@@ -180,14 +180,16 @@ export class Client {
   }
 
   /**
-   * Brings a dead or cancelled job back; throws `Conflict` if it is neither.
+   * Brings a dead or cancelled job back; throws `Conflict` if it is neither. With `fresh` all of
+   * its steps run again.
    *
    * @param {string} id
+   * @param {{ fresh?: boolean }} [options]
    * @returns {Promise<void>}
    */
-  async retry(id) {
+  async retry(id, { fresh } = {}) {
     // A repeated retry could bring the job back twice, if it has died again between the two.
-    await this.call("POST", `${jobPath(id)}/retry`);
+    await this.call("POST", `${jobPath(id)}/retry`, fresh ? { fresh } : undefined);
   }
 
   /**
@@ -283,6 +285,26 @@ export class Client {
     // A repeated report would store its lines twice.
     const isRepeatable = !reports.some(({ lines }) => lines?.length);
     return (await this.call("POST", "/v1/report", { reports }, { isRepeatable })).outcomes;
+  }
+
+  /**
+   * Stores the result of a step. The `Context` of a worker does all this.
+   *
+   * @param {NewCheckpoint} step
+   * @returns {Promise<Outcome>}
+   */
+  putCheckpoint(step) {
+    return this.#post("/v1/checkpoint", withBytes("result", { ...step }));
+  }
+
+  /**
+   * Reads the results of the steps of the job that is leased.
+   *
+   * @param {string} token
+   * @returns {Promise<Checkpoints>}
+   */
+  checkpoints(token) {
+    return this.#post("/v1/checkpoints", { token });
   }
 
   /**

@@ -59,6 +59,7 @@ export class FakeServer {
       return `{"leases":[${taken.join(",")}],"more":false}`;
     }
     if (path === "/v1/jobs" && !body.jobs) return { id: "1", outcome: "created", job: body };
+    if (path === "/v1/checkpoint") return { outcome: "stored" };
     const items = body.jobs ?? body.acks ?? body.nacks ?? body.tokens ?? [];
     const usual = { "/v1/ack": "acked", "/v1/nack": "retrying", "/v1/extend": "extended" };
     const answer = this.outcomes[path] ?? { outcome: usual[path] ?? "created" };

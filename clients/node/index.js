@@ -10,6 +10,8 @@ export { Worker } from "./worker.js";
 /** @typedef {import("./run.js").Why} Why */
 /** @typedef {import("./types.js").Ack} Ack */
 /** @typedef {import("./types.js").CancelOutcome} CancelOutcome */
+/** @typedef {import("./types.js").Checkpoint} Checkpoint */
+/** @typedef {import("./types.js").Checkpoints} Checkpoints */
 /** @typedef {import("./types.js").EmitOutcome} EmitOutcome */
 /** @typedef {import("./types.js").EnqueueOutcome} EnqueueOutcome */
 /** @typedef {import("./types.js").Enqueued} Enqueued */
@@ -22,6 +24,7 @@ export { Worker } from "./worker.js";
 /** @typedef {import("./types.js").Lease} Lease */
 /** @typedef {import("./types.js").LeasedJob} LeasedJob */
 /** @typedef {import("./types.js").Nack} Nack */
+/** @typedef {import("./types.js").NewCheckpoint} NewCheckpoint */
 /** @typedef {import("./types.js").NewJob} NewJob */
 /** @typedef {import("./types.js").Outcome} Outcome */
 /** @typedef {import("./types.js").Problem} Problem */

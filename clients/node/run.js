@@ -1,6 +1,7 @@
 // One run of a job: what its handler gets, what it can throw, and how it is recorded.
 
 import { dump } from "./json.js";
+import { Steps } from "./steps.js";
 import { inSpan } from "./trace.js";
 
 /**
@@ -68,6 +69,7 @@ export class Context {
   #controller = new AbortController();
   /** The lease's token, a secret, for routes that take one. */
   #token;
+  #steps;
 
   /**
    * @param {Client} client
@@ -88,6 +90,7 @@ export class Context {
     this.extendedAt = performance.now();
     this.endsAt = this.extendedAt + (job.timeout_ms || Infinity);
     this.settled = false;
+    this.#steps = new Steps(client, token, job);
   }
 
   get token() {
@@ -119,6 +122,30 @@ export class Context {
    */
   async report(fraction, message = "", lines = []) {
     await this.#client.report([{ token: this.token, progress: { fraction, message }, lines }]);
+  }
+
+  /**
+   * Runs a step once for all runs of the job: if it was done, returns what it returned then.
+   *
+   * The result is stored before this returns: as JSON, or as it is if it is bytes (`Uint8Array`).
+   *
+   * @template T
+   * @param {string} name
+   * @param {() => T | Promise<T>} step
+   * @returns {Promise<T>}
+   */
+  checkpoint(name, step) {
+    return this.#steps.run(name, step);
+  }
+
+  /**
+   * Returns what a step has returned, or `undefined` if it was not done.
+   *
+   * @param {string} name
+   * @returns {Promise<any>}
+   */
+  findCheckpoint(name) {
+    return this.#steps.find(name);
   }
 
   /**

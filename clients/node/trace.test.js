@@ -1,7 +1,9 @@
 // Traces, with a stand-in for OpenTelemetry and without any.
 
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
@@ -9,6 +11,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 import { FakeServer } from "./fake_server.js";
 import { Client } from "./index.js";
+
+const HERE = fileURLToPath(new URL(".", import.meta.url));
 
 const SPAN = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
@@ -56,9 +60,8 @@ beforeEach(async () => {
   writeFileSync(join(api, "package.json"), '{"type": "module", "exports": "./index.js"}');
   writeFileSync(join(api, "index.js"), STUB);
   writeFileSync(join(folder, "package.json"), '{"type": "module"}');
-  for (const file of ["index", "client", "errors", "json", "run", "trace", "version", "worker"]) {
-    cpSync(fileURLToPath(new URL(`./${file}.js`, import.meta.url)), join(folder, `${file}.js`));
-  }
+  const sources = readdirSync(HERE).filter((file) => file.endsWith(".js"));
+  for (const file of sources) cpSync(join(HERE, file), join(folder, file));
   traced = await import(pathToFileURL(join(folder, "index.js")));
   otel = await import(pathToFileURL(join(api, "index.js")));
 });

@@ -96,6 +96,8 @@ class FakeServer:
             if jobs is None:
                 return {"id": "1", "outcome": "created", "job": body}
             return {"outcomes": [{"outcome": "created", "id": "1"} for _ in jobs]}
+        if path == "/v1/checkpoint":
+            return {"outcome": "stored"}
         items = body.get("acks") or body.get("nacks") or body.get("tokens") or []
         usual = {"/v1/ack": "acked", "/v1/nack": "retrying", "/v1/extend": "extended"}
         answer = self.outcomes.get(path, {"outcome": usual.get(path)})

@@ -22,7 +22,8 @@ OBJECTS = {  # The schema of each type.
     "LogLine": types.LogLine, "Progress": types.Progress, "ProgressGiven": types.NewProgress,
     "NewJob": types.NewJob, "Enqueued": types.Enqueued, "Jobs": types.JobPage,
     "Examined": types.Examined, "Ack": types.Ack, "Nack": types.Nack, "Report": types.Report,
-    "Outcome": types.Outcome, "Queue": types.Queue, "QueueSettings": types.QueueSettings,
+    "Outcome": types.Outcome, "NewCheckpoint": types.NewCheckpoint,
+    "Checkpoint": types.Checkpoint, "Checkpoints": types.Checkpoints, "Queue": types.Queue, "QueueSettings": types.QueueSettings,
     "Queues": types.QueuePage, "Retention": types.Retention, "Keep": types.Keep,
     "Count": types.Count, "Totals": types.Totals, "Health": types.Health,
     "ErrorGroup": types.ErrorGroup, "Note": types.Note, "Orders": types.Orders,
@@ -48,7 +49,7 @@ class DescriptionTest(unittest.TestCase):
             with self.subTest(name):
                 schema = self.schemas[name]
                 # Of payloads, data and results, new objects take bytes in place of base64.
-                given = name in ("NewJob", "Ack")
+                given = name in ("NewJob", "Ack", "NewCheckpoint")
                 fields = {f for f in schema["properties"] if not (given and f.endswith("_base64"))}
                 self.assertEqual(set(typing.get_type_hints(kind)), fields)
                 if name != "Problem":  # A proxy may leave out any of its fields.

@@ -28,7 +28,7 @@ def read(client: Client) -> None:
     client.list_jobs(status="done")  # type: ignore[arg-type] # pyright: ignore
     assert_type(client.cancel("id"), types.CancelOutcome)
     try:
-        client.retry("id")
+        client.retry("id", fresh=True)
     except errors.Conflict as error:
         assert_type(error.retry_after, float | None)
     assert_type(client.get_queue("q")["counts"]["ready"]["value"], int)
@@ -41,11 +41,17 @@ def lease(client: Client) -> None:
 
 
 def handler(payload: Any, ctx: Context) -> object:
+    assert_type(ctx.checkpoint("step", lambda: 1), int)
     raise Fatal(str(ctx.job["attempts"]))
 
 
 async def coroutine(payload: Any, ctx: AsyncContext) -> int:
     await ctx.report(0.5)
+
+    async def step() -> str:
+        return "done"
+
+    assert_type(await ctx.checkpoint("step", step), str)
     return 1
 
 

@@ -1,4 +1,4 @@
-import type { Ack, CancelOutcome, EmitOutcome, Enqueued, EnqueueOutcome, ErrorGroup, EventOptions, Filter, Job, JobOptions, JobPage, Nack, NewJob, Outcome, PageFilter, Queue, Queues, Report, Reserved } from "./types.js";
+import type { Ack, CancelOutcome, Checkpoints, EmitOutcome, Enqueued, EnqueueOutcome, ErrorGroup, EventOptions, Filter, Job, JobOptions, JobPage, Nack, NewCheckpoint, NewJob, Outcome, PageFilter, Queue, Queues, Report, Reserved } from "./types.js";
 export type CallOptions = {
     timeoutMs?: number;
     deadlineMs?: number;
@@ -90,12 +90,16 @@ export declare class Client {
      */
     cancel(id: string): Promise<CancelOutcome>;
     /**
-     * Brings a dead or cancelled job back; throws `Conflict` if it is neither.
+     * Brings a dead or cancelled job back; throws `Conflict` if it is neither. With `fresh` all of
+     * its steps run again.
      *
      * @param {string} id
+     * @param {{ fresh?: boolean }} [options]
      * @returns {Promise<void>}
      */
-    retry(id: string): Promise<void>;
+    retry(id: string, { fresh }?: {
+        fresh?: boolean;
+    }): Promise<void>;
     /**
      * Yields all queues by name, page by page; `limit` is the size of a page.
      *
@@ -167,6 +171,20 @@ export declare class Client {
      * @returns {Promise<Outcome[]>}
      */
     report(reports: readonly Report[]): Promise<Outcome[]>;
+    /**
+     * Stores the result of a step. The `Context` of a worker does all this.
+     *
+     * @param {NewCheckpoint} step
+     * @returns {Promise<Outcome>}
+     */
+    putCheckpoint(step: NewCheckpoint): Promise<Outcome>;
+    /**
+     * Reads the results of the steps of the job that is leased.
+     *
+     * @param {string} token
+     * @returns {Promise<Checkpoints>}
+     */
+    checkpoints(token: string): Promise<Checkpoints>;
     /**
      * Makes any call. Repeats it if it is not a POST, or is said to be repeatable.
      *

@@ -7,6 +7,8 @@ export type CallOptions = import("./client.js").CallOptions;
 export type Why = import("./run.js").Why;
 export type Ack = import("./types.js").Ack;
 export type CancelOutcome = import("./types.js").CancelOutcome;
+export type Checkpoint = import("./types.js").Checkpoint;
+export type Checkpoints = import("./types.js").Checkpoints;
 export type EmitOutcome = import("./types.js").EmitOutcome;
 export type EnqueueOutcome = import("./types.js").EnqueueOutcome;
 export type Enqueued = import("./types.js").Enqueued;
@@ -19,6 +21,7 @@ export type JobPage = import("./types.js").JobPage;
 export type Lease = import("./types.js").Lease;
 export type LeasedJob = import("./types.js").LeasedJob;
 export type Nack = import("./types.js").Nack;
+export type NewCheckpoint = import("./types.js").NewCheckpoint;
 export type NewJob = import("./types.js").NewJob;
 export type Outcome = import("./types.js").Outcome;
 export type Problem = import("./types.js").Problem;
@@ -33,6 +36,8 @@ export type Handler<P = any, R = unknown> = import("./run.js").Handler<P, R>;
 /** @typedef {import("./run.js").Why} Why */
 /** @typedef {import("./types.js").Ack} Ack */
 /** @typedef {import("./types.js").CancelOutcome} CancelOutcome */
+/** @typedef {import("./types.js").Checkpoint} Checkpoint */
+/** @typedef {import("./types.js").Checkpoints} Checkpoints */
 /** @typedef {import("./types.js").EmitOutcome} EmitOutcome */
 /** @typedef {import("./types.js").EnqueueOutcome} EnqueueOutcome */
 /** @typedef {import("./types.js").Enqueued} Enqueued */
@@ -45,6 +50,7 @@ export type Handler<P = any, R = unknown> = import("./run.js").Handler<P, R>;
 /** @typedef {import("./types.js").Lease} Lease */
 /** @typedef {import("./types.js").LeasedJob} LeasedJob */
 /** @typedef {import("./types.js").Nack} Nack */
+/** @typedef {import("./types.js").NewCheckpoint} NewCheckpoint */
 /** @typedef {import("./types.js").NewJob} NewJob */
 /** @typedef {import("./types.js").Outcome} Outcome */
 /** @typedef {import("./types.js").Problem} Problem */

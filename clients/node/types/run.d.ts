@@ -98,6 +98,24 @@ export declare class Context {
      */
     report(fraction: number, message?: string, lines?: readonly string[]): Promise<void>;
     /**
+     * Runs a step once for all runs of the job: if it was done, returns what it returned then.
+     *
+     * The result is stored before this returns: as JSON, or as it is if it is bytes (`Uint8Array`).
+     *
+     * @template T
+     * @param {string} name
+     * @param {() => T | Promise<T>} step
+     * @returns {Promise<T>}
+     */
+    checkpoint<T>(name: string, step: () => T | Promise<T>): Promise<T>;
+    /**
+     * Returns what a step has returned, or `undefined` if it was not done.
+     *
+     * @param {string} name
+     * @returns {Promise<any>}
+     */
+    findCheckpoint(name: string): Promise<any>;
+    /**
      * Asks the handler to stop.
      *
      * @param {Why} why

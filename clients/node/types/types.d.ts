@@ -184,9 +184,27 @@ export interface Report {
     progress?: NewProgress;
     lines?: readonly string[];
 }
-/** What an ack, nack, extend or report did to one lease. */
+/** The result of a step. Bytes (`Uint8Array`) are stored as they are, anything else as JSON. */
+export interface NewCheckpoint {
+    token: string;
+    name: string;
+    result?: any;
+}
+export interface Checkpoint {
+    name: string;
+    at: string;
+    result?: any;
+    result_base64?: string;
+}
+/** What the runs of a job have stored, or nothing if the lease is lost. */
+export interface Checkpoints {
+    outcome: "held" | "lease_lost";
+    now?: string;
+    checkpoints: Checkpoint[];
+}
+/** What an ack, nack, extend, report or checkpoint did to one lease. */
 export interface Outcome {
-    outcome: "acked" | "already_done" | "retrying" | "released" | "dead" | "cancelled" | "extended" | "settling" | "unknown" | "reported" | "lease_lost" | "not_found";
+    outcome: "acked" | "already_done" | "retrying" | "released" | "dead" | "cancelled" | "extended" | "settling" | "unknown" | "reported" | "stored" | "conflict" | "full" | "lease_lost" | "not_found";
     in_ms?: number;
     lease_ms?: number;
     cancel_requested?: boolean;

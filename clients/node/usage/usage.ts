@@ -36,7 +36,7 @@ export async function read(client: Client) {
   const outcome = await client.cancel("id");
   same<typeof outcome, "cancelled" | "requested" | "already_done">(true);
   try {
-    await client.retry("id");
+    await client.retry("id", { fresh: true });
   } catch (error) {
     if (error instanceof errors.Conflict) same<typeof error.retryAfterMs, number | undefined>(true);
   }
@@ -50,6 +50,8 @@ export async function lease(client: Client) {
 
 const email: Handler<{ to: string }> = async (payload, ctx: Context) => {
   await ctx.report(0.5, payload.to);
+  const receipt = await ctx.checkpoint("charge", async () => ({ receipt: 7 }));
+  same<typeof receipt, { receipt: number }>(true);
   if (ctx.signal.aborted) throw new Fatal(ctx.why);
   return { attempts: ctx.job.attempts };
 };

@@ -12,9 +12,9 @@ from . import calls
 from .calls import ENDED, WAIT, Call, Settings, Tries
 from .connection import Connection
 from .errors import Error
-from .types import (Ack, CancelOutcome, EmitOutcome, Enqueued, EnqueueOutcome, ErrorGroup,
-                    EventOptions, Filter, Job, JobOptions, JobPage, Nack, NewJob, Outcome,
-                    PageFilter, Queue, Queues, Report, Reserved)
+from .types import (Ack, CancelOutcome, Checkpoints, EmitOutcome, Enqueued, EnqueueOutcome,
+                    ErrorGroup, EventOptions, Filter, Job, JobOptions, JobPage, Nack,
+                    NewCheckpoint, NewJob, Outcome, PageFilter, Queue, Queues, Report, Reserved)
 
 T = TypeVar("T")
 KEPT = 16  # Idle connections that are kept for later calls.
@@ -85,9 +85,10 @@ class AsyncClient:
         """Cancels a job. `requested`: it is running, and its worker is asked to stop."""
         return await self.send(calls.cancel(id))
 
-    async def retry(self, id: str) -> None:
-        """Brings a dead or cancelled job back; raises `Conflict` if it is neither."""
-        await self.send(calls.retry(id))
+    async def retry(self, id: str, *, fresh: bool = False) -> None:
+        """Brings a dead or cancelled job back; raises `Conflict` if it is neither. With `fresh`
+        all of its steps run again."""
+        await self.send(calls.retry(id, fresh))
 
     async def list_queues(self, *, limit: int = 100) -> AsyncIterator[Queue]:
         """Yields all queues by name, page by page; `limit` is the size of a page."""
@@ -127,6 +128,14 @@ class AsyncClient:
     async def report(self, reports: Sequence[Report]) -> list[Outcome]:
         """Stores progress and log lines of runs."""
         return await self.send(calls.report(reports))
+
+    async def put_checkpoint(self, new: NewCheckpoint) -> Outcome:
+        """Stores the result of a step. Contexts of workers do all this."""
+        return await self.send(calls.put_checkpoint(new))
+
+    async def checkpoints(self, token: str) -> Checkpoints:
+        """Reads the results of the steps of the job that is leased."""
+        return await self.send(calls.checkpoints(token))
 
     async def call(self, method: str, path: str, body: object = None, *,
                    is_repeatable: bool | None = None) -> Any:

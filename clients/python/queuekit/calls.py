@@ -15,9 +15,9 @@ from urllib.parse import SplitResult, quote, urlencode, urlsplit
 from . import trace
 from .encoding import dump, load, utc, with_bytes
 from .errors import Error, Unreachable, error_of
-from .types import (Ack, Beat, CancelOutcome, EmitOutcome, Enqueued, EnqueueOutcome, ErrorGroup,
-                    Filter, Job, JobPage, Nack, NewJob, Orders, Outcome, PageFilter, Queue,
-                    QueuePage, Queues, Report, Reserved)
+from .types import (Ack, Beat, CancelOutcome, Checkpoints, EmitOutcome, Enqueued, EnqueueOutcome,
+                    ErrorGroup, Filter, Job, JobPage, Nack, NewCheckpoint, NewJob, Orders, Outcome,
+                    PageFilter, Queue, QueuePage, Queues, Report, Reserved)
 
 T = TypeVar("T")
 PAUSE = 5.0  # The longest pause between two tries, and so the delay after an outage ends.
@@ -150,9 +150,10 @@ def cancel(id: str) -> Call[CancelOutcome]:
     return Call("POST", f"/v1/jobs/{_name(id)}/cancel", None, lambda answer: answer["outcome"])
 
 
-def retry(id: str) -> Call[None]:
+def retry(id: str, fresh: bool) -> Call[None]:
     # A repeated retry could bring the job back twice, if it has died again between the two.
-    return Call("POST", f"/v1/jobs/{_name(id)}/retry", None, lambda _: None, is_repeatable=False)
+    body = dump({"fresh": True}) if fresh else None
+    return Call("POST", f"/v1/jobs/{_name(id)}/retry", body, lambda _: None, is_repeatable=False)
 
 
 def list_queues(after: str | None, limit: int) -> Call[QueuePage]:
@@ -195,6 +196,14 @@ def report(reports: Sequence[Report]) -> Call[list[Outcome]]:
     is_repeatable = not any(item.get("lines") for item in reports)
     body = dump({"reports": list(reports)})
     return Call("POST", "/v1/report", body, _outcomes, is_repeatable=is_repeatable)
+
+
+def put_checkpoint(new: NewCheckpoint) -> Call[Outcome]:
+    return Call("POST", "/v1/checkpoint", dump(with_bytes("result", new)))
+
+
+def checkpoints(token: str) -> Call[Checkpoints]:
+    return Call("POST", "/v1/checkpoints", dump({"token": token}))
 
 
 def beat(beat: Beat) -> Call[Orders | None]:

@@ -15,9 +15,9 @@ from typing import Any, Self, TypeVar, Unpack
 from . import calls
 from .calls import ENDED, WAIT, Call, Settings, Tries
 from .errors import Error
-from .types import (Ack, CancelOutcome, EmitOutcome, Enqueued, EnqueueOutcome, ErrorGroup,
-                    EventOptions, Filter, Job, JobOptions, JobPage, Nack, NewJob, Outcome,
-                    PageFilter, Queue, Queues, Report, Reserved)
+from .types import (Ack, CancelOutcome, Checkpoints, EmitOutcome, Enqueued, EnqueueOutcome,
+                    ErrorGroup, EventOptions, Filter, Job, JobOptions, JobPage, Nack,
+                    NewCheckpoint, NewJob, Outcome, PageFilter, Queue, Queues, Report, Reserved)
 
 T = TypeVar("T")
 
@@ -83,9 +83,10 @@ class Client:
         """Cancels a job. `requested`: it is running, and its worker is asked to stop."""
         return self.send(calls.cancel(id))
 
-    def retry(self, id: str) -> None:
-        """Brings a dead or cancelled job back; raises `Conflict` if it is neither."""
-        self.send(calls.retry(id))
+    def retry(self, id: str, *, fresh: bool = False) -> None:
+        """Brings a dead or cancelled job back; raises `Conflict` if it is neither. With `fresh`
+        all of its steps run again."""
+        self.send(calls.retry(id, fresh))
 
     def list_queues(self, *, limit: int = 100) -> Iterator[Queue]:
         """Yields all queues by name, page by page; `limit` is the size of a page."""
@@ -124,6 +125,14 @@ class Client:
     def report(self, reports: Sequence[Report]) -> list[Outcome]:
         """Stores progress and log lines of runs."""
         return self.send(calls.report(reports))
+
+    def put_checkpoint(self, new: NewCheckpoint) -> Outcome:
+        """Stores the result of a step. Contexts of workers do all this."""
+        return self.send(calls.put_checkpoint(new))
+
+    def checkpoints(self, token: str) -> Checkpoints:
+        """Reads the results of the steps of the job that is leased."""
+        return self.send(calls.checkpoints(token))
 
     def call(self, method: str, path: str, body: object = None, *,
              is_repeatable: bool | None = None) -> Any:

@@ -9,16 +9,18 @@ import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from . import trace
 from .async_client import AsyncClient
 from .client import Client
 from .encoding import dump, with_bytes
-from .types import Lease, LeasedJob, NackKind, ReleaseCause, Report
+from .steps import Steps
+from .types import Lease, LeasedJob, NackKind, NewCheckpoint, ReleaseCause, Report
 
 log = logging.getLogger("queuekit")
 Why = Literal["", "cancel_requested", "lease_lost", "timeout", "shutdown"]
+T = TypeVar("T")
 
 
 class Retry(Exception):
@@ -68,6 +70,7 @@ class Run:
         self.started_at, self.extended_at = time.time(), time.monotonic()
         self.ends_at = self.extended_at + (self.job.get("timeout_ms") or float("inf")) / 1000
         self.settled = False
+        self._steps = Steps(self.job)
 
     @property
     def payload(self) -> Any:
@@ -94,6 +97,9 @@ class Run:
         progress: Any = {"fraction": fraction, "message": message}
         return [{"token": self.token, "progress": progress, "lines": list(lines)}]
 
+    def _step(self, name: str, result: object) -> NewCheckpoint:
+        return {"token": self.token, "name": name, "result": result}
+
 
 Ending = tuple[Any, BaseException | None]
 """What a handler returned or raised. Not raised again: a coroutine cannot raise any error."""
@@ -111,6 +117,28 @@ class Context(Run):
     def report(self, fraction: float, message: str = "", lines: Sequence[str] = ()) -> None:
         """Reports progress, for people who look at the job."""
         self._client.report(self._reports(fraction, message, lines))
+
+    def checkpoint(self, name: str, step: Callable[[], T]) -> T:
+        """Runs a step once for all runs of the job: if it was done, returns what it returned then.
+
+        The result is stored before this returns: as JSON, or as it is if it is `bytes`.
+        """
+        self._read_steps()
+        with self._steps.one_at_a_time(name):
+            if name not in self._steps.results:
+                new = self._step(name, step())
+                self._steps.keep(new, self._client.put_checkpoint(new))
+            result: T = self._steps.results[name]
+            return result
+
+    def find_checkpoint(self, name: str, default: Any = None) -> Any:
+        """Returns what a step has returned, or `default` if it was not done."""
+        self._read_steps()
+        return self._steps.results.get(name, default)
+
+    def _read_steps(self) -> None:
+        if not self._steps.is_read:
+            self._steps.read(self._client.checkpoints(self.token))
 
     async def call(self, handler: Callable[..., Any]) -> Ending:
         loop = asyncio.get_running_loop()
@@ -148,6 +176,28 @@ class AsyncContext(Run):
     async def report(self, fraction: float, message: str = "", lines: Sequence[str] = ()) -> None:
         """Reports progress, for people who look at the job."""
         await self._client.report(self._reports(fraction, message, lines))
+
+    async def checkpoint(self, name: str, step: Callable[[], Awaitable[T]]) -> T:
+        """Runs a step once for all runs of the job: if it was done, returns what it returned then.
+
+        The result is stored before this returns: as JSON, or as it is if it is `bytes`.
+        """
+        await self._read_steps()
+        with self._steps.one_at_a_time(name):
+            if name not in self._steps.results:
+                new = self._step(name, await step())
+                self._steps.keep(new, await self._client.put_checkpoint(new))
+            result: T = self._steps.results[name]
+            return result
+
+    async def find_checkpoint(self, name: str, default: Any = None) -> Any:
+        """Returns what a step has returned, or `default` if it was not done."""
+        await self._read_steps()
+        return self._steps.results.get(name, default)
+
+    async def _read_steps(self) -> None:
+        if not self._steps.is_read:
+            self._steps.read(await self._client.checkpoints(self.token))
 
     async def call(self, handler: Callable[..., Any]) -> Ending:
         async def work() -> Ending:

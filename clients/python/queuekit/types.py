@@ -227,11 +227,35 @@ class Report(TypedDict):
     lines: NotRequired[Sequence[str]]
 
 
+class NewCheckpoint(TypedDict):
+    """The result of a step. `bytes` are stored as they are, anything else as JSON."""
+
+    token: str
+    name: str
+    result: NotRequired[Any]
+
+
+class Checkpoint(TypedDict):
+    name: str
+    at: str
+    result: NotRequired[Any]
+    result_base64: NotRequired[str]
+
+
+class Checkpoints(TypedDict):
+    """What the runs of a job have stored, or nothing if the lease is lost."""
+
+    outcome: Literal["held", "lease_lost"]
+    now: NotRequired[str]
+    checkpoints: list[Checkpoint]
+
+
 class Outcome(TypedDict):
-    """What an ack, nack, extend or report did to one lease."""
+    """What an ack, nack, extend, report or checkpoint did to one lease."""
 
     outcome: Literal["acked", "already_done", "retrying", "released", "dead", "cancelled",
-                     "extended", "settling", "unknown", "reported", "lease_lost", "not_found"]
+                     "extended", "settling", "unknown", "reported", "stored", "conflict", "full",
+                     "lease_lost", "not_found"]
     in_ms: NotRequired[int]
     lease_ms: NotRequired[int]
     cancel_requested: NotRequired[bool]
