@@ -54,7 +54,9 @@ impl Project {
                 bail!("{} exists already; nothing was written", path.display());
             }
         }
-        create(&directory.join("src"))?;
+        let sources = directory.join("src");
+        need_directory_or_nothing(&sources)?;
+        create(&sources)?;
         for (path, text) in &files {
             let path = directory.join(path);
             let written =
@@ -76,6 +78,18 @@ impl Project {
             (".gitignore", GITIGNORE.to_owned()),
         ]
     }
+}
+
+/// Guard: what is behind a link is elsewhere, where nobody asked for files. The directory that was
+/// named on the command line may be a link.
+fn need_directory_or_nothing(path: &Path) -> Result<()> {
+    let found = match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => "a symbolic link",
+        Ok(found) if !found.is_dir() => "no directory",
+        _ => return Ok(()),
+    };
+    let path = path.display();
+    bail!("{path} is {found}; remove it, or name another directory; nothing was written")
 }
 
 impl Store {

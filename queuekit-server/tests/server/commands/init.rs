@@ -55,6 +55,33 @@ fn nothing_is_written_if_one_of_the_files_exists() {
     assert_eq!(read(&sandbox, "shop/README.md"), "mine");
 }
 
+/// Guard: files behind a link would be written elsewhere.
+#[cfg(unix)]
+#[test]
+fn s6_sources_are_not_written_behind_a_link_or_over_a_file() {
+    let sandbox = with_clone();
+    for directory in ["linked", "dangling", "filed", "elsewhere"] {
+        fs::create_dir(sandbox.path(directory)).unwrap();
+    }
+    let link = std::os::unix::fs::symlink::<_, std::path::PathBuf>;
+    link("../elsewhere", sandbox.path("linked/src")).unwrap();
+    link("../nowhere", sandbox.path("dangling/src")).unwrap();
+    sandbox.write("filed/src", "mine");
+    for (directory, found) in
+        [("linked", "a symbolic link"), ("dangling", "a symbolic link"), ("filed", "no directory")]
+    {
+        let told = format!("{directory}/src is {found}; remove it, or name another directory");
+        sandbox.run(&["init", directory]).failed(1, &[&told, "nothing was written"]);
+        assert_eq!(fs::read_dir(sandbox.path(directory)).unwrap().count(), 1, "{directory}");
+    }
+    assert_eq!(fs::read_dir(sandbox.path("elsewhere")).unwrap().count(), 0);
+    assert!(!sandbox.path("nowhere").exists());
+    // Who names a link means what is behind it.
+    link("elsewhere", sandbox.path("named")).unwrap();
+    sandbox.run(&["init", "named"]).ok();
+    assert!(sandbox.path("elsewhere/src/main.rs").exists());
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let sandbox = Sandbox::new();
