@@ -5,11 +5,13 @@ mod local;
 mod pages;
 mod remote;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use axum::http::{Method, StatusCode};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
+use super::format::brief;
 use crate::config::StoreAddress;
 use local::Local;
 use remote::Remote;
@@ -27,8 +29,14 @@ pub(crate) enum Api {
 /// A successful answer.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
-    body: Bytes,
+    /// `null` if it has no content.
+    json: Box<RawValue>,
 }
+
+/// Characters of an answer that an error repeats.
+const SHOWN: usize = 80;
+/// What to do if something else than queuekit has answered.
+const WRONG_SERVER: &str = "check the address, and any proxy in front of it";
 
 /// A refused request: the contents of a problem.
 #[derive(Debug)]
@@ -90,10 +98,15 @@ impl Api {
             Self::Local(local) => local.send(method, path, body).await?,
             Self::Remote(remote) => remote.send(method, path, body).await?,
         };
-        if status.is_success() {
-            return Ok(Answer { status, body });
+        if !status.is_success() {
+            return Err(Refused::read(status, &body).into());
         }
-        Err(Refused::read(status, &body).into())
+        Answer::parse(status, &body).ok_or_else(|| {
+            let server = self.server().unwrap_or_default();
+            let url = format!("{}{path}", server.trim_end_matches('/'));
+            let said = brief(String::from_utf8_lossy(&body).trim(), SHOWN);
+            anyhow!("{url} answered {status} with {said:?}, which is not JSON: {WRONG_SERVER}")
+        })
     }
 
     /// Closes the store.
@@ -106,9 +119,19 @@ impl Api {
 }
 
 impl Answer {
+    /// None if it is not JSON.
+    fn parse(status: StatusCode, body: &[u8]) -> Option<Self> {
+        let json = match status {
+            StatusCode::NO_CONTENT => RawValue::NULL.to_owned(),
+            // Guard: what is printed with `--json` is JSON.
+            _ => serde_json::from_slice(body).ok()?,
+        };
+        Some(Self { status, json })
+    }
+
     /// The JSON as it was answered: no number has gone through a float.
-    pub(crate) fn json(&self) -> &str {
-        std::str::from_utf8(&self.body).unwrap_or_default()
+    pub(crate) fn json(&self) -> &RawValue {
+        &self.json
     }
 
     /// The fields that a command shows.
@@ -116,8 +139,8 @@ impl Answer {
     /// # Errors
     /// If the server has another version, or is not queuekit.
     pub(crate) fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T> {
-        serde_json::from_slice(&self.body).map_err(|error| {
-            anyhow::anyhow!(
+        serde_json::from_str(self.json.get()).map_err(|error| {
+            anyhow!(
                 "the server is not queuekit, or has another version ({error}); compare \
                  `queuekit --version` on both sides"
             )
@@ -145,12 +168,8 @@ impl Refused {
         let problem = serde_json::from_slice::<Problem>(body).ok();
         let ours = problem.filter(|problem| problem.r#type.starts_with("urn:queuekit:problem:"));
         let is_ours = ours.is_some();
-        let foreign = || {
-            format!(
-                "the answer {status} is not from a queuekit server: check the address, and any \
-                 proxy in front of it"
-            )
-        };
+        let foreign =
+            || format!("the answer {status} is not from a queuekit server: {WRONG_SERVER}");
         let detail = ours.map_or_else(foreign, |problem| problem.detail);
         Self { status, detail, is_ours }
     }
@@ -195,6 +214,18 @@ mod tests {
         }
         let server = "http://a".to_owned();
         assert!(is_passing(&anyhow::anyhow!("refused").context(NoAnswer { server })));
+    }
+
+    #[test]
+    fn an_answer_is_json_or_has_no_content() {
+        let json = |status: StatusCode, body: &[u8]| {
+            Answer::parse(status, body).map(|answer| answer.json().get().to_owned())
+        };
+        assert_eq!(json(StatusCode::OK, b" {\"n\": 1.0} ").as_deref(), Some("{\"n\": 1.0}"));
+        assert_eq!(json(StatusCode::NO_CONTENT, b"").as_deref(), Some("null"));
+        for other in [&b""[..], b"<html>", b"{", b"{} {}", b"\"\xff\""] {
+            assert_eq!(json(StatusCode::OK, other), None, "{other:?}");
+        }
     }
 
     #[test]

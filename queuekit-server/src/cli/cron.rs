@@ -227,7 +227,7 @@ impl Next {
         let schedule = path(&self.name);
         let answer = api.get(&format!("{schedule}/next?count={}", self.count)).await?;
         if output.json {
-            return output.raw(answer.json());
+            return output.raw(answer.json().get());
         }
         let NextRunsBody { next } = answer.read()?;
         if !next.is_empty() {

@@ -44,8 +44,12 @@ impl Output {
     }
 
     /// Writes an answer of the server as JSON, or formatted for people.
-    pub(crate) fn forward(&self, json: &str, text: impl FnOnce() -> Result<String>) -> Result<()> {
-        if self.json { self.raw(json) } else { self.line(text()?) }
+    pub(crate) fn forward(
+        &self,
+        json: &RawValue,
+        text: impl FnOnce() -> Result<String>,
+    ) -> Result<()> {
+        if self.json { self.raw(json.get()) } else { self.line(text()?) }
     }
 
     /// Writes a line of JSON for each item, or a table of them for people.

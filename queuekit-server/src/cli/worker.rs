@@ -110,7 +110,7 @@ async fn list(api: &Api, output: Output) -> Result<()> {
 async fn show(api: &Api, id: &WorkerId, output: Output) -> Result<()> {
     let answer = api.get(&format!("/v1/workers/{id}")).await?;
     let worker: WorkerBody = answer.read()?;
-    output.answer(&serde_json::from_str::<&RawValue>(answer.json())?, shown(&worker))
+    output.forward(answer.json(), || Ok(shown(&worker)))
 }
 
 async fn order(
@@ -127,8 +127,9 @@ async fn order(
     let given: ControlledBody = answer.read()?;
     let count = given.workers.len();
     let workers = if count == 1 { "1 worker".to_owned() } else { format!("{count} workers") };
-    let said = format_args!("the order was given to {workers}; each obeys at its next beat");
-    output.answer(&serde_json::from_str::<&RawValue>(answer.json())?, said)
+    output.forward(answer.json(), || {
+        Ok(format!("the order was given to {workers}; each obeys at its next beat"))
+    })
 }
 
 async fn remove(api: &Api, id: &WorkerId, output: Output) -> Result<()> {

@@ -174,7 +174,7 @@ impl Call {
             let path = format!("{}{}", path(*id), self.suffix);
             match api.call(self.method.clone(), &path, &self.body).await {
                 Ok(answer) => {
-                    let outcome = outcome(answer.json());
+                    let outcome = outcome(answer.json().get());
                     let value = json!({ "id": id, "outcome": outcome });
                     output.answer(&value, format_args!("{id} {outcome}"))?;
                 }

@@ -40,8 +40,8 @@ impl Watch {
             // A server that is restarted does not end the watch: the job continues meanwhile.
             let answer = Retry::LONG.ask(async || api.get(&path(self.id)).await).await?;
             let job: Job = answer.read()?;
-            if output.json && answer.json() != last {
-                last = answer.json().to_owned();
+            if output.json && answer.json().get() != last {
+                last = answer.json().get().to_owned();
                 output.raw(&last)?;
             } else if !output.json {
                 told.tell(&job, output)?;

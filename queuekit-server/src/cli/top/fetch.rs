@@ -147,7 +147,7 @@ async fn perform(api: &Api, act: Act) -> Result<String> {
             // A job that was deleted answers nothing.
             let outcome = match answer.status {
                 StatusCode::NO_CONTENT => "deleted".to_owned(),
-                _ => outcome(answer.json()),
+                _ => outcome(answer.json().get()),
             };
             Ok(format!("job {id}: {outcome}"))
         }

@@ -58,6 +58,35 @@ fn a_server_that_is_no_queuekit_does_not_say_that_something_is_not_found() {
     }
 }
 
+/// Guard: a program reads what `--json` prints, and a terminal shows what an error repeats.
+#[test]
+fn s6_an_answer_that_is_no_json_is_refused_and_said_to_be_none() {
+    let url = stub(|_, _| (200, format!("<html>\u{1b}]0;owned\u{7}{}", "x".repeat(1000))));
+    let id = "0199c3a0-0000-7000-8000-000000000000";
+    for command in [
+        &["job", "show", id][..],
+        &["job", "why", id],
+        &["job", "cancel", id],
+        &["queue", "show", "a"],
+        &["queue", "pause", "a"],
+        &["queue", "set", "a", "--max-pending", "1"],
+        &["cron", "next", "a"],
+        &["cron", "pause", "a"],
+        &["event", "retention"],
+        &["worker", "list"],
+    ] {
+        for format in [&[][..], &["--json"]] {
+            let ran = Sandbox::new().run(&[command, &["--server", &url], format].concat());
+            ran.failed(1, &[&format!("{url}/v1/"), "answered 200 OK with", "<html>", "not JSON"]);
+            let is_bounded = ran.stderr.len() < 400 && !ran.stderr.contains(['\u{1b}', '\u{7}']);
+            assert!(is_bounded && ran.stdout.is_empty(), "{command:?}: {}", ran.stderr);
+        }
+    }
+    let url = stub(|_, _| (200, String::new()));
+    let ran = Sandbox::new().run(&["queue", "pause", "a", "--json", "--server", &url]);
+    ran.failed(1, &[r#"answered 200 OK with "", which is not JSON"#]);
+}
+
 #[test]
 fn s9_a_key_does_not_stand_in_a_url_and_is_not_repeated() {
     let ran = Sandbox::new().run(&["job", "list", "--server", "http://me:hunter2@localhost"]);
