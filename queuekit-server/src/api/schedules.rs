@@ -133,7 +133,7 @@ pub(super) async fn put_schedule(
     budget.wait_for(BUDGET_BYTES).await?;
     let paused = body.paused;
     // To find out that a cron expression matches no time may take a while.
-    let definition = slow_off_the_runtime(|| body.build(&name)).await?;
+    let definition = slow_off_the_runtime(&caller, || body.build(&name)).await?;
     target(&caller, &definition)?;
     let putting = put::put(app.clone(), caller.clone(), definition, paused);
     let target = format!("schedule {name}");

@@ -37,7 +37,7 @@ impl Form {
         // The fields are copies, and a byte that is no UTF-8 becomes three.
         budget.grow_to(4 * bytes.len())?;
         let parse = || url::form_urlencoded::parse(&bytes).into_owned().take(FIELDS + 1).collect();
-        let fields: Vec<_> = off_the_runtime(bytes.len(), parse).await;
+        let fields: Vec<_> = off_the_runtime(caller, bytes.len(), parse).await;
         if fields.len() > FIELDS {
             let detail = format!("the form has more than {FIELDS} fields; select fewer at once");
             return Err(Problem::bad_request(detail));

@@ -147,7 +147,8 @@ impl Viewer {
     /// 429 or 503 if there is no memory for it.
     pub(super) async fn show(&self, page: &(impl Template + Sync)) -> Result<Response, Failure> {
         // A long list takes milliseconds, and one key may ask for many pages at once.
-        let html = slow_off_the_runtime(|| page.render().map(visible)).await.map_err(|error| {
+        let render = || page.render().map(visible);
+        let html = slow_off_the_runtime(&self.caller, render).await.map_err(|error| {
             tracing::error!(%error, "a template failed");
             Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the page cannot be written")
         })?;

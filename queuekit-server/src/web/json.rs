@@ -143,7 +143,8 @@ impl<To: RequiredScope> Raw<To> {
         parse: impl FnOnce(&[u8]) -> Result<T, Problem>,
     ) -> Result<(T, RequestBudget), Problem> {
         let Self(bytes, mut budget, _) = self;
-        off_the_runtime(bytes.len(), || {
+        let caller = budget.caller().clone();
+        off_the_runtime(&caller, bytes.len(), || {
             // Guard: a body that is refused for its memory is not parsed, however often a client
             // repeats it. Bodies that settle leases are small, and must not be refused for what
             // they might have become.

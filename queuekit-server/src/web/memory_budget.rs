@@ -119,6 +119,11 @@ impl RequestBudget {
         Self { for_leases: true, ..self }
     }
 
+    /// Whose request it is.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
     /// Its size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.held * PIECE

@@ -32,7 +32,7 @@ where
     T: Serialize + Sync,
 {
     let write = || serde_json::to_vec(body).unwrap_or_default();
-    let json = off_the_runtime(budget.bytes(), write).await;
+    let json = off_the_runtime(budget.caller(), budget.bytes(), write).await;
     answer_written(budget, json).await
 }
 

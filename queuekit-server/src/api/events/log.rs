@@ -44,7 +44,7 @@ pub(in crate::api) async fn list_events(
         let written: queuekit::Result<Vec<String>> = events.map(Event::to_cloud_event).collect();
         written.map(|written| format!("[{}]", written.join(",")))
     };
-    let json = off_the_runtime(budget.bytes(), write).await?;
+    let json = off_the_runtime(&caller, budget.bytes(), write).await?;
     let mut response = response_budget::answer_written(budget, json.into_bytes()).await?;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(CLOUD_EVENTS));

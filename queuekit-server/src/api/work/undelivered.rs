@@ -88,7 +88,8 @@ pub(super) async fn respond(
     write: impl FnOnce(&Reserved) -> Vec<u8>,
 ) -> Result<Response, Problem> {
     let bytes = undelivered.sizes().sum();
-    let body = off_the_runtime(bytes, || write(&undelivered.reserved)).await;
+    let write = || write(&undelivered.reserved);
+    let body = off_the_runtime(budget.caller(), bytes, write).await;
     // The JSON is written, so the payloads are no longer needed.
     undelivered.reserved.leases = Vec::new();
     let body = BudgetedBody::of(budget, body.into()).await?;
