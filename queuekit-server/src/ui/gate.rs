@@ -10,6 +10,7 @@ use axum::middleware::Next;
 use axum::response::{Html, IntoResponse, Response};
 use url::form_urlencoded;
 
+use super::accepted_forms::AcceptedForms;
 use super::failure::Failure;
 use super::form::Form;
 use super::pages::problem::Asked;
@@ -22,13 +23,17 @@ use crate::web::access_log::AccessLogEntry;
 use crate::web::keys::now;
 
 /// Pages: they need a session, unless the server has no keys. Forms also need its token.
-pub(super) async fn page(State(ui): State<Ui>, request: Request, next: Next) -> Response {
-    guarded(ui, RouteKind::Page, request, next).await
+pub(super) async fn page(
+    State((ui, forms)): State<(Ui, AcceptedForms)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    guarded(ui, RouteKind::Page, forms, request, next).await
 }
 
 /// Streams: the same, but they may last, and have a limit of their own.
 pub(super) async fn live(State(ui): State<Ui>, request: Request, next: Next) -> Response {
-    guarded(ui, RouteKind::Waiting, request, next).await
+    guarded(ui, RouteKind::Waiting, AcceptedForms::None, request, next).await
 }
 
 /// What everybody may see: the form of the login, and files that are the same on all servers.
@@ -50,7 +55,13 @@ async fn answer_to_all(ui: &Ui, request: Request, next: Next) -> Result<Response
     Ok(ui.0.middleware.run_published(request, next).await?)
 }
 
-async fn guarded(ui: Ui, kind: RouteKind, request: Request, next: Next) -> Response {
+async fn guarded(
+    ui: Ui,
+    kind: RouteKind,
+    forms: AcceptedForms,
+    request: Request,
+    next: Next,
+) -> Response {
     let entry = AccessLogEntry::of(&request);
     let (parts, body) = request.into_parts();
     let viewer = match ui.admit(&parts) {
@@ -65,7 +76,7 @@ async fn guarded(ui: Ui, kind: RouteKind, request: Request, next: Next) -> Respo
         _ => Some(if reads(&parts.method) { Asked::Page } else { Asked::Form }),
     };
     let request = Request::from_parts(parts, body);
-    let answer = run(&viewer, kind, request, next).await;
+    let answer = run(&viewer, kind, forms, request, next).await;
     let answer = match answer {
         Ok(answer) => answer,
         Err(failure) => failure.into_response(),
@@ -77,6 +88,7 @@ async fn guarded(ui: Ui, kind: RouteKind, request: Request, next: Next) -> Respo
 async fn run(
     viewer: &Viewer,
     kind: RouteKind,
+    forms: AcceptedForms,
     request: Request,
     next: Next,
 ) -> Result<Response, Failure> {
@@ -85,6 +97,8 @@ async fn run(
     caller.spend(1)?;
     let mut rest = body;
     if !reads(&parts.method) {
+        // Guard: nothing is read of a form whose sender may not send it.
+        forms.check(caller)?;
         let form = Form::read(viewer.app(), caller, &parts.headers, rest).await?;
         if !viewer.is_own_form(form.get("csrf")) {
             let detail = "the form is not of your session: it may have ended. Go back, load the \

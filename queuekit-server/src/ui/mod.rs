@@ -1,6 +1,7 @@
 //! The dashboard: pages for people at `/ui`. A page asks the routes of the API, in this process and
 //! for the key of its viewer, so that nobody sees or changes more here than through the API.
 
+mod accepted_forms;
 mod ask;
 mod assets;
 pub(crate) mod attention;
@@ -34,6 +35,7 @@ use axum::response::Redirect;
 use axum::routing::get;
 use ipnet::IpNet;
 
+use accepted_forms::AcceptedForms;
 use live::Board;
 use login_places::LoginPlaces;
 use runs::Runs;
@@ -66,7 +68,10 @@ pub(crate) fn routes(
         board: Board::new(app.clone()),
         runs: Runs::default(),
     }));
-    let pages = pages::router().layer(from_fn_with_state(ui.clone(), gate::page));
+    let guarded = |(forms, router): (AcceptedForms, Router<Ui>)| {
+        router.layer(from_fn_with_state((ui.clone(), forms), gate::page))
+    };
+    let pages = pages::routers().map(guarded).into_iter().fold(Router::new(), Router::merge);
     let live = live::router().layer(from_fn_with_state(ui.clone(), gate::live));
     let open = login::router().merge(assets::router());
     let open = open.layer(from_fn_with_state(ui.clone(), gate::open));

@@ -113,7 +113,6 @@ pub(super) async fn ask(viewer: Viewer, Query(asked): Query<Asked>) -> Result<Re
 
 /// Begins.
 pub(super) async fn act(viewer: Viewer, form: Form) -> Result<Response, Failure> {
-    viewer.caller().need(Scope::Admin)?;
     let Some((action, _, _, is_danger)) = named(form.get("action")) else {
         return Err(Failure::not_found("this action"));
     };

@@ -44,46 +44,72 @@ pub(super) mod workers;
 use axum::Router;
 use axum::routing::{get, post};
 
+use super::accepted_forms::AcceptedForms;
 use super::failure::Failure;
 use super::login;
 use super::shared::Ui;
+use crate::web::Scope;
 
-/// All pages behind a login.
-pub(super) fn router() -> Router<Ui> {
+/// All pages behind a login, and the forms of each scope.
+pub(super) fn routers() -> [(AcceptedForms, Router<Ui>); 5] {
+    [
+        (AcceptedForms::None, pages()),
+        (AcceptedForms::OfAll, Router::new().route("/logout", post(login::log_out))),
+        (AcceptedForms::Of(Scope::Enqueue), enqueue_forms()),
+        (AcceptedForms::Of(Scope::Manage), manage_forms()),
+        (AcceptedForms::Of(Scope::Admin), admin_forms()),
+    ]
+}
+
+fn pages() -> Router<Ui> {
     Router::new()
         .route("/", get(overview::show))
         .route("/about", get(about::show))
-        .route("/logout", post(login::log_out))
         .route("/queues", get(queues::show))
         .route("/queues/{name}", get(queue::show))
-        .route("/queues/{name}/pause", post(queue_actions::pause))
-        .route("/queues/{name}/resume", post(queue_actions::resume))
-        .route("/queues/{name}/settings", post(queue_actions::configure))
         .route("/jobs", get(jobs::show))
-        .route("/jobs/selected", post(selected::act))
         .route("/jobs/{id}", get(job::show))
-        .route("/jobs/{id}/copy", get(job_actions::ask_copy).post(job_actions::copy))
-        .route("/jobs/{id}/{action}", get(job_actions::file_of).post(job_actions::act))
+        .route("/jobs/{id}/copy", get(job_actions::ask_copy))
+        .route("/jobs/{id}/{action}", get(job_actions::file_of))
         .route("/errors", get(errors::show))
         .route("/errors/{id}", get(error_group::show))
-        .route("/errors/{id}/retry-one", post(error_group::retry_one))
-        .route("/errors/{id}/note", post(error_group::note))
         .route("/schedules", get(schedules::list))
         .route("/schedules/{name}", get(schedules::show))
-        .route("/schedules/{name}/{action}", post(schedules::act))
         .route("/events", get(events::show))
         .route("/consumers/{name}", get(consumer::show))
-        .route("/consumers/{name}/{action}", post(consumer::act))
         .route("/workers", get(workers::show))
-        .route("/workers/orders", post(workers::order))
-        .route("/bulk", get(bulk::ask).post(bulk::act))
+        .route("/bulk", get(bulk::ask))
         .route("/runs/{id}", get(run::show))
-        .route("/runs/{id}/stop", post(run::stop))
         .route("/audit", get(audit::show))
         .route("/doctor", get(doctor::show))
         .route("/keys", get(keys::show))
         .route("/palette.json", get(palette::names))
         .fallback(missing)
+}
+
+fn enqueue_forms() -> Router<Ui> {
+    Router::new().route("/jobs/{id}/copy", post(job_actions::copy))
+}
+
+fn manage_forms() -> Router<Ui> {
+    Router::new()
+        .route("/schedules/{name}/{action}", post(schedules::act))
+        .route("/consumers/{name}/{action}", post(consumer::act))
+        // Replays are runs too.
+        .route("/runs/{id}/stop", post(run::stop))
+}
+
+fn admin_forms() -> Router<Ui> {
+    Router::new()
+        .route("/queues/{name}/pause", post(queue_actions::pause))
+        .route("/queues/{name}/resume", post(queue_actions::resume))
+        .route("/queues/{name}/settings", post(queue_actions::configure))
+        .route("/jobs/selected", post(selected::act))
+        .route("/jobs/{id}/{action}", post(job_actions::act))
+        .route("/errors/{id}/retry-one", post(error_group::retry_one))
+        .route("/errors/{id}/note", post(error_group::note))
+        .route("/workers/orders", post(workers::order))
+        .route("/bulk", post(bulk::act))
 }
 
 async fn missing() -> Failure {

@@ -1,5 +1,9 @@
 //! Forms: only those of our own pages change anything.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::Browser;
@@ -42,11 +46,57 @@ fn s6_a_form_without_the_token_of_its_session_changes_nothing() {
     assert!(is_paused(&server));
 }
 
+/// Guard: a form that does not come would be waited for.
+#[test]
+fn s3_no_byte_is_read_of_a_form_whose_sender_lacks_the_scope() {
+    const ADMIN: [&str; 9] = [
+        "/ui/queues/a/pause",
+        "/ui/queues/a/resume",
+        "/ui/queues/a/settings",
+        "/ui/jobs/selected",
+        "/ui/jobs/0199c3a0-0000-7000-8000-000000000000/delete",
+        "/ui/errors/0000000000000000/retry-one",
+        "/ui/errors/0000000000000000/note",
+        "/ui/workers/orders",
+        "/ui/bulk",
+    ];
+    const OTHERS: [&str; 4] = [
+        "/ui/jobs/0199c3a0-0000-7000-8000-000000000000/copy",
+        "/ui/schedules/a/run",
+        "/ui/consumers/a/replay",
+        "/ui/runs/a/stop",
+    ];
+    let server = guarded();
+    let asked = |key: &str, path: &str| {
+        let browser = Browser::of(&server, key);
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nsec-fetch-site: same-origin\r\n\
+             cookie: {}\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+             content-length: 1000\r\n\r\n",
+            browser.cookie().unwrap()
+        )
+        .unwrap();
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap_or_else(|error| panic!("{key} {path}: {error}"));
+        String::from_utf8_lossy(&status).into_owned()
+    };
+    for path in ADMIN.iter().chain(&OTHERS) {
+        assert_eq!(asked("reader", path), "HTTP/1.1 403", "{path}");
+    }
+    for path in ADMIN {
+        assert_eq!(asked("hostile", path), "HTTP/1.1 403", "it may do all but this: {path}");
+    }
+    assert_eq!(asked("admin", "/ui/queues"), "HTTP/1.1 405", "a page without a form");
+}
+
 /// Guard: a form is bounded before it is read.
 #[test]
 fn s6_a_form_larger_than_any_of_ours_is_refused() {
     let server = guarded();
-    let browser = Browser::of(&server, "reader");
+    let browser = Browser::of(&server, "admin");
     browser.form("/ui/bulk", &[("payload", &"x".repeat(1 << 20))]).expect(413);
     browser.form("/ui/bulk", &[("payload", &"x".repeat(1 << 19))]).expect(403);
 }
