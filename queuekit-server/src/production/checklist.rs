@@ -1,7 +1,7 @@
 //! The items of the checklist.
 
-use super::checks;
 use super::item::{Item, State};
+use super::{checks, queues};
 
 /// In the order in which they are printed. A change here is a change in `docs/hardening.md`.
 pub(super) const ITEMS: &[Item] = &[
@@ -84,13 +84,14 @@ pub(super) const ITEMS: &[Item] = &[
         name: "retention",
         what: "Every queue limits how long it keeps dead jobs and their payloads",
         setting: "`queuekit queue set QUEUE --keep-dead 30d`",
-        look: checks::retention,
+        look: queues::retention,
     },
     Item {
         name: "max-pending",
-        what: "Every queue limits how many jobs may wait",
-        setting: "`queuekit queue set QUEUE --max-pending N`",
-        look: checks::max_pending,
+        what: "Every queue limits how many jobs may wait, and keys that store jobs name queues \
+               that exist",
+        setting: "`queuekit queue set QUEUE --max-pending N`, `[[keys]]` `queues` without `*`",
+        look: queues::max_pending,
     },
     Item {
         name: "handlers",

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use ipnet::IpNet;
-use queuekit::queues::{Keep, Queue};
 use queuekit::store::capability::Durability;
 
 use super::item::{Seen, State};
@@ -152,14 +151,6 @@ pub(super) fn secrets(seen: &Seen<'_>) -> State {
     if seen.sources.file.holds_secret() { to_do("it holds one") } else { State::Ok }
 }
 
-pub(super) fn retention(seen: &Seen<'_>) -> State {
-    of_queues(seen, |queue| queue.settings.retention.dead == Keep::ALL, "keeps them forever")
-}
-
-pub(super) fn max_pending(seen: &Seen<'_>) -> State {
-    of_queues(seen, |queue| queue.settings.max_pending.is_none(), "has no limit")
-}
-
 pub(super) fn handlers(seen: &Seen<'_>) -> State {
     match &seen.sources.file.handlers.enabled {
         None => to_do("none are named, so echo and sleep are enabled"),
@@ -199,7 +190,7 @@ pub(super) fn access_log(seen: &Seen<'_>) -> State {
     if seen.sources.file.access_log { State::Ok } else { to_do("requests are not logged") }
 }
 
-const UNANSWERED: State = State::NotChecked("the store does not answer");
+pub(super) const UNANSWERED: State = State::NotChecked("the store does not answer");
 
 fn to_do(why: &str) -> State {
     State::ToDo(why.to_owned())
@@ -224,13 +215,8 @@ fn setting<'a>(seen: &'a Seen<'_>, wanted: &str) -> Option<&'a str> {
     settings.rfind(|(name, _)| *name == wanted).map(|(_, value)| value)
 }
 
-fn of_queues(seen: &Seen<'_>, is_open: impl Fn(&Queue) -> bool, what: &str) -> State {
-    let Some(queues) = &seen.queues else { return UNANSWERED };
-    none_of(queues.iter().filter(|queue| is_open(queue)).map(|queue| &queue.name), what)
-}
-
 /// Ok if there is none of these; else names the first, and counts the others.
-fn none_of(found: impl Iterator<Item = impl std::fmt::Display>, what: &str) -> State {
+pub(super) fn none_of(found: impl Iterator<Item = impl std::fmt::Display>, what: &str) -> State {
     let mut found = found;
     let Some(first) = found.next() else { return State::Ok };
     match found.count() {

@@ -4,6 +4,7 @@
 mod checklist;
 mod checks;
 mod item;
+mod queues;
 
 use std::fmt;
 

@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use queuekit::store::limits::RESERVED_QUEUE_PREFIXES;
 use serde::{Deserialize, Serialize};
 
 /// Length of the longest name.
@@ -24,8 +25,13 @@ impl Glob {
     }
 
     /// Whether it matches one name only.
-    pub(super) fn is_name(&self) -> bool {
+    pub(crate) fn is_name(&self) -> bool {
         !self.0.contains('*')
+    }
+
+    /// Whether only queuekit itself enqueues to the queues that it matches.
+    pub(crate) fn is_reserved(&self) -> bool {
+        RESERVED_QUEUE_PREFIXES.iter().any(|reserved| self.prefix().starts_with(reserved))
     }
 
     pub(crate) fn matches(&self, name: &str) -> bool {

@@ -42,6 +42,29 @@ fn what_is_still_to_do_is_told_with_where_it_is_set_and_what_is_done_is_ok() {
     assert!(!sandbox.run(&["doctor", "--json"]).stdout.contains("production"));
 }
 
+/// Guard: what such a key stores would be bounded by nothing but the disk.
+#[test]
+fn s6_a_key_that_may_create_queues_without_a_limit_is_to_do() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["enqueue", "echo", "--queue", "mails"]).ok();
+    sandbox.run(&["queue", "set", "mails", "--max-pending", "10"]).ok();
+    for (scope, queues, wanted) in [
+        ("enqueue", "[]", "to_do"),
+        ("enqueue", "['mail*']", "to_do"),
+        ("manage", "['mails', 'other']", "to_do"),
+        ("enqueue", "['mails', 'event.*']", "ok"),
+        ("read", "[]", "ok"),
+    ] {
+        let digest = "0".repeat(64);
+        let key = format!("id = 'shop'\nsha256 = '{digest}'\nscopes = ['{scope}']");
+        sandbox.write("queuekit.toml", &format!("[[keys]]\n{key}\nqueues = {queues}\n"));
+        let ran = sandbox.run(&["doctor", "--production", "--json"]);
+        assert_eq!(state(&ran, "max-pending"), wanted, "{scope} {queues}");
+        let is_named = ran.stdout.contains("shop may create queues, which have no limit");
+        assert_eq!(is_named, wanted == "to_do", "{}", ran.stdout);
+    }
+}
+
 #[test]
 fn of_a_store_that_is_not_there_the_settings_are_looked_at_all_the_same() {
     let ran = Sandbox::new().run(&["doctor", "--production", "--json"]);
