@@ -63,7 +63,8 @@ fn r13_10_limits_of_checkpoints_are_told_by_http(server: &mut Server) {
     enqueue(server, json!({"kind": "t"}));
     let token = leased(server);
     let step = |name: &str, bytes: usize| {
-        json!({"token": token, "name": name, "result": "x".repeat(bytes - 2)})
+        let result = "x".repeat(bytes - 2);
+        json!({"token": token, "name": name, "result": result})
     };
     assert_eq!(put(server, &step("s0", 64 * 1024)), "stored");
     for (body, field) in [(step("more", 64 * 1024 + 1), "result"), (step("no name", 2), "name")] {
