@@ -103,9 +103,8 @@ pub(super) async fn get_schedule(
     caller: Caller,
     Named(name): Named<ScheduleName>,
 ) -> Result<Response, Problem> {
-    caller.need(Scope::Read)?;
-    let budget = app.budget(&caller).await?;
-    let schedule = found(&app, &caller, Scope::Read, &name).await?;
+    let mut budget = app.no_budget(&caller);
+    let schedule = found(&app, &caller, Scope::Read, &name, &mut budget).await?;
     let body = ScheduleBody::of(ScheduleEntry { name, schedule: Ok(schedule) }, true);
     response_budget::answer(budget, &body).await
 }
@@ -163,9 +162,10 @@ pub(super) async fn delete_schedule(
     let removing = async move {
         let _turn = app.limits().schedules.turns.of(&name).await;
         let may_change = seen_by(&asking);
+        let mut budget = app.budget_of_job(&asking).await?;
         // An unreadable schedule can be deleted only with a key that is not restricted.
         if asking.is_bound() {
-            found(&app, &asking, Scope::Manage, &name).await?;
+            found(&app, &asking, Scope::Manage, &name, &mut budget).await?;
         }
         let removed = match scheduler(&app, &asking, &may_change).delete(&name).await? {
             true => Ok(StatusCode::NO_CONTENT),
@@ -245,14 +245,15 @@ pub(super) async fn run_schedule(
     caller: Caller,
     Named(name): Named<ScheduleName>,
 ) -> Result<(StatusCode, Answer<ScheduleRunBody>), Problem> {
-    let schedule = found(&app, &caller, Scope::Manage, &name).await?;
+    let mut budget = app.no_budget(&caller);
+    let schedule = found(&app, &caller, Scope::Manage, &name, &mut budget).await?;
     let queue = schedule.definition.job().queue();
     let new_queue = QuotaCharge::admit(&app, &caller, std::iter::once(queue)).await?;
     let (here, asking, target) = (app.clone(), caller.clone(), format!("schedule {name}"));
     let running = async move {
         let _turn = app.limits().schedules.turns.of(&name).await;
         let may_change = seen_by(&asking);
-        found(&app, &asking, Scope::Manage, &name).await?;
+        found(&app, &asking, Scope::Manage, &name, &mut budget).await?;
         Ok::<_, Problem>(scheduler(&app, &asking, &may_change).run_now(&name).await?)
     };
     let audited = async move { audited(&here, &caller, "run", target, running).await };
@@ -279,7 +280,8 @@ pub(super) async fn next_runs(
     if !(1..=100).contains(&count) {
         return Err(Problem::invalid("count", "count must be 1..=100"));
     }
-    found(&app, &caller, Scope::Read, &name).await?;
+    let mut budget = app.no_budget(&caller);
+    found(&app, &caller, Scope::Read, &name, &mut budget).await?;
     let next = app.client().schedules().upcoming(&name, count).await?;
     let next = next.into_iter().map(Time).collect();
     Ok(Answer(NextRunsBody { next }))
@@ -298,27 +300,28 @@ async fn turn(
     name: ScheduleName,
     turn: Turn,
 ) -> Result<Response, Problem> {
-    caller.need(Scope::Manage)?;
-    let budget = app.budget(caller).await?;
+    let mut budget = app.no_budget(caller);
     let (here, asking, turned) = (app.clone(), caller.clone(), name.clone());
     let turning = async move {
         let _turn = here.limits().schedules.turns.of(&turned).await;
         let may_change = seen_by(&asking);
-        found(&here, &asking, Scope::Manage, &turned).await?;
+        found(&here, &asking, Scope::Manage, &turned, &mut budget).await?;
         let scheduler = scheduler(&here, &asking, &may_change);
         match turn {
             Turn::Pause => scheduler.pause(&turned).await?,
             Turn::Resume => scheduler.resume(&turned).await?,
             Turn::Reset => scheduler.reset(&turned).await?,
         }
-        found(&here, &asking, Scope::Manage, &turned).await
+        let schedule = found(&here, &asking, Scope::Manage, &turned, &mut budget).await?;
+        Ok((budget, schedule))
     };
     let action = match turn {
         Turn::Pause => "pause",
         Turn::Resume => "resume",
         Turn::Reset => "reset",
     };
-    let schedule = audited(app, caller, action, format!("schedule {name}"), turning).await?;
+    let target = format!("schedule {name}");
+    let (budget, schedule) = audited(app, caller, action, target, turning).await?;
     answer(budget, caller, name, schedule).await
 }
 
@@ -333,13 +336,20 @@ async fn answer(
     response_budget::answer(budget, &body).await
 }
 
+/// The schedule of this name. Its job may be large, so the memory of the request grows first.
+///
+/// # Errors
+/// 403 without the scope; 404 if it does not exist, or if the caller may not see it; 429 or 503 if
+/// there is no memory for a while.
 async fn found(
     app: &App,
     caller: &Caller,
     scope: Scope,
     name: &ScheduleName,
+    budget: &mut RequestBudget,
 ) -> Result<Schedule, Problem> {
     caller.need(scope)?;
+    budget.wait_for(app.bytes_of_job()).await?;
     let schedule = app.client().schedules().get(name).await?.filter(seen_by(caller));
     schedule.ok_or_else(|| Problem::not_found("schedule"))
 }

@@ -131,12 +131,15 @@ fn s6_what_reads_the_store_is_refused_if_its_key_has_no_memory_left() {
     let schedule = json!({"every_ms": 86_400_000, "job": {"kind": "t"}});
     let put = || ask("PUT", "/v1/schedules/s", schedule.clone());
     let pause = || by(&server, "admin", "POST", "/v1/schedules/s/pause").send();
+    let run = || by(&server, "admin", "POST", "/v1/schedules/s/run").send();
+    let next = || by(&server, "admin", "GET", "/v1/schedules/s/next").send();
     let figures = || by(&server, "admin", "GET", "/v1/subscriptions/c").send();
     let replay = || ask("POST", "/v1/subscriptions/c/replay", json!({"name": "again"}));
     let job = json!({"kind": "t", "idempotency_key": "u"});
     let enqueue = || ask("POST", "/v1/jobs", job.clone());
     bulk().expect(200);
     put().expect(201);
+    next().expect(200);
     ask("PUT", "/v1/subscriptions/c", json!({"events": "*"})).expect(201);
     figures().expect(200);
     replay().expect(200);
@@ -149,7 +152,8 @@ fn s6_what_reads_the_store_is_refused_if_its_key_has_no_memory_left() {
     assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
     let duplicate = enqueue().expect(200).value();
     assert_eq!(duplicate["status"], Value::Null, "known, but not read");
-    let readers: [&(dyn Fn() -> Reply + Sync); 5] = [&bulk, &put, &pause, &figures, &replay];
+    let readers: [&(dyn Fn() -> Reply + Sync); 7] =
+        [&bulk, &put, &pause, &run, &next, &figures, &replay];
     // Each waits for memory for 5 s, so they wait at once: the bodies are given up after 30 s.
     thread::scope(|scope| {
         for reader in readers.map(|reader| scope.spawn(reader)) {
