@@ -16,10 +16,10 @@ use queuekit_core::capability::{
 };
 use queuekit_core::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Bytes, Capabilities, Checkpoints, DeadLetter, DeadLetterOutcome,
-    EnqueueOutcome, ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome,
-    NewJob, Page, PageSize, Queue, QueueName, QueuePage, QueuePatch, QueueSettings, Reserve,
-    Reserved, Result, State, WorkerId,
+    Ack, AckOutcome, Backend, Bytes, Capabilities, CheckpointInfo, Checkpoints, DeadLetter,
+    DeadLetterOutcome, EnqueueOutcome, ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl,
+    Nack, NackOutcome, NewJob, Page, PageSize, Queue, QueueName, QueuePage, QueuePatch,
+    QueueSettings, Reserve, Reserved, Result, State, WorkerId,
 };
 
 /// Every operation of a store and of its capabilities. Each is passed on to the inner store unless
@@ -118,6 +118,10 @@ pub trait Layer: Debug + Send + Sync + 'static {
 
     async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>> {
         self.keeps_checkpoints().checkpoints(lease).await
+    }
+
+    async fn list_checkpoints(&self, id: JobId) -> Result<Vec<CheckpointInfo>> {
+        self.keeps_checkpoints().list_checkpoints(id).await
     }
 
     async fn forget_checkpoints(&self, ids: &[JobId]) -> Result<Vec<bool>> {

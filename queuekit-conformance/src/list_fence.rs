@@ -104,6 +104,7 @@ macro_rules! __with_fence {
                 [Checkpoints] r13_10_no_job_inherits_checkpoints
                 [Checkpoints Admin Upkeep] r13_10_what_removes_a_job_removes_its_checkpoints
                 [Checkpoints] r13_10_an_operator_forgets_them_unless_the_job_runs
+                [Checkpoints] r13_10_an_operator_lists_them_in_every_state
                 [Checkpoints Admin] r13_10_a_fresh_retry_runs_all_steps_again
                 [Checkpoints] (SecondHandle) r13_10_another_handle_reads_them
             }

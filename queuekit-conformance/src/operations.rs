@@ -1,7 +1,7 @@
 //! The names of all operations.
 
 /// Every operation that a [`Layer`](crate::Layer) sees.
-pub const OPERATIONS: [&str; 52] = [
+pub const OPERATIONS: [&str; 53] = [
     "enqueue",
     "reserve",
     "ack",
@@ -22,6 +22,7 @@ pub const OPERATIONS: [&str; 52] = [
     "find_worker",
     "put_checkpoint",
     "checkpoints",
+    "list_checkpoints",
     "forget_checkpoints",
     "subscribe",
     "subscribe_cancels",

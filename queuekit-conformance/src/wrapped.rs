@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use queuekit_core::capability::*;
 use queuekit_core::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
 use queuekit_core::{
-    Ack, AckOutcome, Backend, Bytes, Capabilities, Checkpoints, DeadLetter, DeadLetterOutcome,
-    EnqueueOutcome, ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl, Nack, NackOutcome,
-    NewJob, Page, PageSize, Queue, QueueName, QueuePage, QueuePatch, QueueSettings, Reserve,
-    Reserved, Result, State, WorkerId,
+    Ack, AckOutcome, Backend, Bytes, Capabilities, CheckpointInfo, Checkpoints, DeadLetter,
+    DeadLetterOutcome, EnqueueOutcome, ErrorGroup, Job, JobFilter, JobId, LeaseToken, LeaseTtl,
+    Nack, NackOutcome, NewJob, Page, PageSize, Queue, QueueName, QueuePage, QueuePatch,
+    QueueSettings, Reserve, Reserved, Result, State, WorkerId,
 };
 
 use crate::layer::Layer;
@@ -118,6 +118,11 @@ impl<L: Layer> KeepCheckpoints for Wrapped<L> {
     async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>> {
         self.0.called("checkpoints");
         self.0.checkpoints(lease).await
+    }
+
+    async fn list_checkpoints(&self, id: JobId) -> Result<Vec<CheckpointInfo>> {
+        self.0.called("list_checkpoints");
+        self.0.list_checkpoints(id).await
     }
 
     async fn forget_checkpoints(&self, ids: &[JobId]) -> Result<Vec<bool>> {

@@ -67,9 +67,9 @@ pub use error_group::{
 };
 pub use event::{EventDraft, EventId, Subscription, SubscriptionDraft};
 pub use job::{
-    Checkpoint, Checkpoints, ErrorText, Failure, IntoJob, Job, JobDraft, JobId, LogLine, Metadata,
-    NewJob, PAYLOAD_VERSION, Payload, Priority, Progress, Release, ReleaseCause, Start, State,
-    Status, StatusSet, Undecodable, UpgradeError,
+    Checkpoint, CheckpointInfo, Checkpoints, ErrorText, Failure, IntoJob, Job, JobDraft, JobId,
+    LogLine, Metadata, NewJob, PAYLOAD_VERSION, Payload, Priority, Progress, Release, ReleaseCause,
+    Start, State, Status, StatusSet, Undecodable, UpgradeError,
 };
 #[doc(hidden)]
 pub use json::{as_json, json_depth};

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use queuekit_core::capability::{CheckpointOutcome, KeepCheckpoints, NewCheckpoint};
-use queuekit_core::{Checkpoints, JobId, LeaseToken, Result};
+use queuekit_core::{CheckpointInfo, Checkpoints, JobId, LeaseToken, Result};
 
 use crate::PostgresStore;
 use crate::call::Call;
@@ -22,6 +22,13 @@ impl KeepCheckpoints for PostgresStore {
             Box::pin(step::checkpoints(session, lease))
         });
         read.await
+    }
+
+    async fn list_checkpoints(&self, id: JobId) -> Result<Vec<CheckpointInfo>> {
+        let list = self.call("list_checkpoints", Call::Repeatable, &id, |id, session| {
+            Box::pin(step::list_checkpoints(session, **id))
+        });
+        list.await
     }
 
     async fn forget_checkpoints(&self, ids: &[JobId]) -> Result<Vec<bool>> {

@@ -81,6 +81,7 @@ statements! {
     Report "report"
     CheckpointPut "checkpoint_put"
     Checkpoints "checkpoints"
+    CheckpointsList "checkpoints_list"
     CheckpointsForget "checkpoints_forget"
     Beat "beat"
     BeatFirst "beat_first"

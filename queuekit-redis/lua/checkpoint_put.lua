@@ -1,4 +1,5 @@
--- Stores the result of a step of a job (contract R13.10). Needs lib/queue.lua.
+-- Stores the result of a step of a job (contract R13.10).
+-- Needs lib/queue.lua, lib/checkpoints.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 id, 2 token, 3 name, 4 result, 5 most checkpoints of a job, 6 most bytes of their results.
 -- Result: L lost or N unknown; if the lease holds, what the job had before: how many checkpoints, the
@@ -16,18 +17,13 @@ elseif sub(state, STATE.state) ~= 'r' or sub(state, STATE.token) ~= ARGV[2] then
 end
 
 local stored = call('HGET', Q.notes, id .. 'c') or ''
-local count, bytes, same, to = 0, 0, '-', 0
-while to < #stored do
-    local from = to + NOTE.head.to
-    -- A broken entry is the last one.
-    to = from + (tonumber(sub(stored, to + NOTE.length.from, to + NOTE.length.to)) or #stored)
-    local name_from = from + CHECKPOINT.head.to
-    local size = tonumber(sub(stored, from + CHECKPOINT.name.from, name_from), 16) or 0
-    count, bytes = count + 1, bytes + to - name_from - size
-    if sub(stored, name_from + 1, name_from + size) == name then
-        same = sub(stored, name_from + size + 1, to) == result and 'S' or 'D'
+local count, bytes, same = 0, 0, '-'
+each_checkpoint(stored, function(stored_name, _, from, to)
+    count, bytes = count + 1, bytes + to - from
+    if stored_name == name then
+        same = sub(stored, from + 1, to) == result and 'S' or 'D'
     end
-end
+end)
 
 if same == '-' and count < most and bytes + #result <= most_bytes then
     local head = CHECKPOINT.write({ at = now_ms, name = format(CHECKPOINT.name.hex, #name) })

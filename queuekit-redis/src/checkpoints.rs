@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use queuekit_core::capability::{CheckpointOutcome, KeepCheckpoints, NewCheckpoint};
 use queuekit_core::lifecycle::{Held, checkpoint};
 use queuekit_core::limits::{CHECKPOINTS, CHECKPOINTS_BYTES};
-use queuekit_core::{Checkpoints, JobId, LeaseToken, Result, Timestamp};
+use queuekit_core::{
+    CheckpointInfo, CheckpointName, Checkpoints, JobId, LeaseToken, QueueName, Result, Timestamp,
+};
 use redis::Value;
 
 use crate::RedisStore;
@@ -53,6 +55,18 @@ impl KeepCheckpoints for RedisStore {
         Ok(Some(Checkpoints { now: Timestamp::from_millis(now), stored: checkpoints(&stored) }))
     }
 
+    async fn list_checkpoints(&self, id: JobId) -> Result<Vec<CheckpointInfo>> {
+        let ask = |queue: QueueName, _| async move {
+            let args = [id.as_bytes().to_vec()];
+            let (call, script) = (Call::Read, Lua::CheckpointsList);
+            let read = self.on_queue("list_checkpoints", call, script, &queue, args).await?;
+            Ok(vec![array_of(read).map(infos)])
+        };
+        let listed = self.for_jobs(&[id], ask).await;
+        let listed = listed.map_err(|error| error.during("list_checkpoints"))?;
+        Ok(listed.into_iter().flatten().next().unwrap_or_default())
+    }
+
     async fn forget_checkpoints(&self, ids: &[JobId]) -> Result<Vec<bool>> {
         let acts = ids.iter().map(|id| Action::new("forget", *id)).collect();
         let acted = self.for_one_call().act("forget_checkpoints", acts).await?;
@@ -70,4 +84,17 @@ fn held(had: Vec<Value>) -> Option<Held> {
         word => Some(word == b"S"),
     };
     Some(Held { count, bytes, same })
+}
+
+/// From name, time and bytes of each; without those that cannot be read.
+fn infos(values: Vec<Value>) -> Vec<CheckpointInfo> {
+    let mut values = values.into_iter();
+    let mut next = || -> Option<Option<CheckpointInfo>> {
+        let (name, at, bytes) = (values.next()?, values.next()?, values.next()?);
+        let name =
+            bytes_of(name).and_then(|name| CheckpointName::new(str::from_utf8(&name).ok()?).ok());
+        let (at, bytes) = (number_of(at)?, usize::try_from(number_of(bytes)?).ok()?);
+        Some(name.map(|name| CheckpointInfo { name, at: Timestamp::from_millis(at), bytes }))
+    };
+    std::iter::from_fn(&mut next).flatten().collect()
 }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use queuekit_core::capability::{CheckpointOutcome, KeepCheckpoints, NewCheckpoint};
-use queuekit_core::{Checkpoints, JobId, LeaseToken, Result};
+use queuekit_core::{CheckpointInfo, Checkpoints, JobId, LeaseToken, Result};
 
 use crate::SqliteStore;
 
@@ -16,6 +16,10 @@ impl KeepCheckpoints for SqliteStore {
     async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>> {
         let lease = lease.clone();
         self.read("checkpoints", move |step| step.checkpoints(&lease)).await
+    }
+
+    async fn list_checkpoints(&self, id: JobId) -> Result<Vec<CheckpointInfo>> {
+        self.read("list_checkpoints", move |step| step.list_checkpoints(id)).await
     }
 
     async fn forget_checkpoints(&self, ids: &[JobId]) -> Result<Vec<bool>> {

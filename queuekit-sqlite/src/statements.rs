@@ -87,6 +87,7 @@ statements! {
     LOGS "logs"
     LOGS_DELETE "logs_delete"
     CHECKPOINTS "checkpoints"
+    CHECKPOINTS_LIST "checkpoints_list"
     CHECKPOINTS_HELD "checkpoints_held"
     CHECKPOINT_PUT "checkpoint_put"
     CHECKPOINTS_DELETE "checkpoints_delete"

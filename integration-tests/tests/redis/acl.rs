@@ -100,6 +100,7 @@ async fn use_jobs(store: &RedisStore) {
     let step = NewCheckpoint::new(stepped.clone(), checkpoint_name("s"), "1").unwrap();
     assert_eq!(store.put_checkpoint(&step).await.unwrap(), CheckpointOutcome::Stored);
     assert!(store.checkpoints(&stepped).await.unwrap().is_some());
+    assert_eq!(store.list_checkpoints(stepped.id).await.unwrap().len(), 1);
     assert_eq!(store.forget_checkpoints(&[stepped.id]).await.unwrap(), [false]);
     store.ack(&[Ack::new(acked).with_result("done")]).await.unwrap();
     store.nack(&[Nack::new(nacked, NackKind::Retry, "no", Duration::ZERO)]).await.unwrap();

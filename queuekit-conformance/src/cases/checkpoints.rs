@@ -5,7 +5,10 @@ use std::sync::Arc;
 use queuekit_core::capability::CheckpointOutcome;
 use queuekit_core::limits::{CHECKPOINT_BYTES, CHECKPOINTS, CHECKPOINTS_BYTES};
 use queuekit_core::queue::{Keep, Retention};
-use queuekit_core::{BackendExt, Bytes, Client, Lease, LeaseToken, NewJob, Nonce, QueuePatch};
+use queuekit_core::{
+    BackendExt, Bytes, Checkpoint, CheckpointInfo, Client, Lease, LeaseToken, NewJob, Nonce,
+    QueuePatch,
+};
 
 use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, build, checkpoint_name, default_queue, draft, queue};
@@ -201,6 +204,33 @@ async fn assert_begins_anew(world: &dyn World, job: NewJob) {
     let lease: Lease = world.reserve_one().await;
     assert_eq!(world.checkpoints(&lease).await, read([]));
     world.delete(lease.id(), true).await.expect("delete");
+}
+
+/// R13.10: an operator sees the name, the time and the size of each checkpoint, whether the job
+/// runs, waits or has ended.
+/// Guard: those of this job, in their order.
+pub async fn r13_10_an_operator_lists_them_in_every_state(world: &dyn World) {
+    let lease = world.lease(draft()).await;
+    let other = world.lease(draft()).await;
+    assert_eq!(world.list_checkpoints(lease.id()).await, []);
+    world.put(&lease, "second.of:two", "1234567").await;
+    world.advance(MINUTE / 6).await;
+    world.put(&other, "other", "12").await;
+    world.put(&lease, "first-one", "").await;
+    let stored = world.checkpoints_of(&lease.token).await.expect("it holds").stored;
+    let info = |Checkpoint { name, at, result }: &Checkpoint| CheckpointInfo {
+        name: name.clone(),
+        at: *at,
+        bytes: result.len(),
+    };
+    let expected: Vec<CheckpointInfo> = stored.iter().map(info).collect();
+    assert_eq!(expected.len(), 2);
+    assert_eq!(world.list_checkpoints(lease.id()).await, expected);
+    world.fail(&lease, HOUR).await;
+    assert_eq!(world.list_checkpoints(lease.id()).await, expected);
+    world.kill(&other).await;
+    assert_eq!(world.list_checkpoints(other.id()).await.len(), 1);
+    assert_eq!(world.list_checkpoints(build(draft()).id()).await, [], "it is not stored");
 }
 
 /// R13.10: an operator lets a job that does not run begin anew.

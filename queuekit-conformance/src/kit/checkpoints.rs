@@ -1,7 +1,7 @@
 //! Checkpoints of jobs.
 
 use queuekit_core::capability::{CheckpointOutcome, KeepCheckpoints, NewCheckpoint};
-use queuekit_core::{Bytes, CheckpointName, Checkpoints, JobId, Lease, LeaseToken};
+use queuekit_core::{Bytes, CheckpointInfo, CheckpointName, Checkpoints, JobId, Lease, LeaseToken};
 
 use crate::World;
 
@@ -45,6 +45,11 @@ impl<'w> dyn World + 'w {
             (stored.name.as_str().to_owned(), stored.result.clone())
         };
         read.stored.iter().map(pair).collect()
+    }
+
+    /// What an operator sees of the checkpoints of a job.
+    pub async fn list_checkpoints(&self, id: JobId) -> Vec<CheckpointInfo> {
+        self.keeps_checkpoints().list_checkpoints(id).await.expect("list_checkpoints")
     }
 
     /// An operator forgets the checkpoints of one job; whether it had any.

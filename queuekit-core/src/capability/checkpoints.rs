@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::backend::LeaseToken;
 use crate::error::{Error, Result};
-use crate::job::{Checkpoints, JobId};
+use crate::job::{CheckpointInfo, Checkpoints, JobId};
 use crate::limits::CHECKPOINT_BYTES;
 use crate::names::CheckpointName;
 
@@ -26,6 +26,13 @@ pub trait KeepCheckpoints: Debug + Send + Sync {
     /// # Errors
     /// `Unavailable`, `Closed`.
     async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>>;
+
+    /// All checkpoints of the job in the order in which they were stored, without their results;
+    /// none if it is not stored.
+    ///
+    /// # Errors
+    /// `Unavailable`, `Closed`.
+    async fn list_checkpoints(&self, id: JobId) -> Result<Vec<CheckpointInfo>>;
 
     /// Removes the checkpoints of each job that is not running. Returns, for each, whether it had
     /// any.

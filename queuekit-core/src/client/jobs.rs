@@ -7,7 +7,7 @@ use crate::backend::{Backend, BackendExt, DeadLetter, JobFilter, Page, needed, o
 use crate::bulk::{BulkAction, BulkReport, BulkRequest, BulkTotals, bulk};
 use crate::capability::{Admin, CancelOutcome, RescheduleOutcome, RetryOutcome, Why};
 use crate::error::{Error, ErrorKind, Result};
-use crate::job::{Job, JobId, State};
+use crate::job::{CheckpointInfo, Job, JobId, State};
 
 /// The jobs of a store; from [`Client::jobs`](super::Client::jobs).
 ///
@@ -137,6 +137,16 @@ impl<'a> Jobs<'a> {
             RetryOutcome::Conflict => Ok(false),
             RetryOutcome::NotFound => Err(not_found(id).during("retry")),
         }
+    }
+
+    /// The checkpoints of a job in the order in which they were stored, without their results
+    /// (contract R13.10); none if it is not stored.
+    ///
+    /// # Errors
+    /// Those of [`list_checkpoints`](crate::capability::KeepCheckpoints::list_checkpoints).
+    pub async fn checkpoints(self, id: JobId) -> Result<Vec<CheckpointInfo>> {
+        let keeps = needed(self.calls.backend.capabilities().checkpoints, "KeepCheckpoints");
+        keeps.map_err(|error| error.during("list_checkpoints"))?.list_checkpoints(id).await
     }
 
     /// As [`retry`](Self::retry), and removes the job's checkpoints first, so that all of its steps

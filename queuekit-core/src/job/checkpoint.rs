@@ -17,6 +17,25 @@ pub struct Checkpoint {
     pub result: Bytes,
 }
 
+/// A checkpoint as an operator sees it: without its result, which only runs of the job read.
+// Exhaustive: a store that leaves a part out must not compile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointInfo {
+    /// Unique among those of the job.
+    pub name: CheckpointName,
+    /// Store time at which it was stored.
+    pub at: Timestamp,
+    /// Bytes of its result.
+    pub bytes: usize,
+}
+
+impl CheckpointInfo {
+    pub(crate) fn of(checkpoint: &Checkpoint) -> Self {
+        let Checkpoint { name, at, result } = checkpoint;
+        Self { name: name.clone(), at: *at, bytes: result.len() }
+    }
+}
+
 /// The checkpoints of a job, as the holder of its lease reads them.
 // Exhaustive: a store that leaves a part out must not compile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -15,7 +15,7 @@ mod record;
 mod state;
 mod undecodable;
 
-pub use checkpoint::{Checkpoint, Checkpoints};
+pub use checkpoint::{Checkpoint, CheckpointInfo, Checkpoints};
 pub use draft::JobDraft;
 pub use error_text::ErrorText;
 pub(crate) use error_text::storable;

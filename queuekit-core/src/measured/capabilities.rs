@@ -11,7 +11,7 @@ use crate::capability::*;
 use crate::error::{Error, ErrorKind, Result};
 use crate::error_group::ErrorGroup;
 use crate::history::{HistoryQuery, RunsAdded, RunsRow, TotalsRow};
-use crate::job::{Checkpoints, JobId, NewJob};
+use crate::job::{CheckpointInfo, Checkpoints, JobId, NewJob};
 use crate::metrics::{STORE_CALLS, STORE_ITEMS};
 use crate::names::{QueueName, WorkerId};
 use crate::queue::{QueuePatch, QueueSettings};
@@ -66,6 +66,10 @@ impl KeepCheckpoints for Measured {
 
     async fn checkpoints(&self, lease: &LeaseToken) -> Result<Option<Checkpoints>> {
         measured!("checkpoints", inner!(self, checkpoints).checkpoints(lease))
+    }
+
+    async fn list_checkpoints(&self, id: JobId) -> Result<Vec<CheckpointInfo>> {
+        measured!("list_checkpoints", inner!(self, checkpoints).list_checkpoints(id))
     }
 
     async fn forget_checkpoints(&self, ids: &[JobId]) -> Result<Vec<bool>> {

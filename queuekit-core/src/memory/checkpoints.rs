@@ -7,7 +7,7 @@ use super::{MemoryStore, Operation};
 use crate::backend::LeaseToken;
 use crate::capability::{CheckpointOutcome, KeepCheckpoints, NewCheckpoint};
 use crate::error::Result;
-use crate::job::{Checkpoint, Checkpoints, JobId};
+use crate::job::{Checkpoint, CheckpointInfo, Checkpoints, JobId};
 
 #[async_trait]
 impl KeepCheckpoints for MemoryStore {
@@ -20,6 +20,13 @@ impl KeepCheckpoints for MemoryStore {
             let record = tables.jobs.get(&lease.id).filter(|record| record.is_held_by(lease));
             let stored = record.map(|record| record.checkpoints.clone());
             Ok(stored.map(|stored| Checkpoints { now: tables.now, stored }))
+        })
+    }
+
+    async fn list_checkpoints(&self, id: JobId) -> Result<Vec<CheckpointInfo>> {
+        self.step(Operation::ListCheckpoints, |tables| {
+            let stored = tables.jobs.get(&id).map(|record| &*record.checkpoints);
+            Ok(stored.unwrap_or_default().iter().map(CheckpointInfo::of).collect())
         })
     }
 

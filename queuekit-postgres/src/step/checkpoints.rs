@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use queuekit_core::capability::{CheckpointOutcome, NewCheckpoint};
 use queuekit_core::lifecycle::{Held, checkpoint};
 use queuekit_core::limits::{CHECKPOINTS, CHECKPOINTS_BYTES};
-use queuekit_core::{Bytes, Checkpoint, CheckpointName, Checkpoints, JobId, LeaseToken, Timestamp};
+use queuekit_core::{
+    Bytes, Checkpoint, CheckpointInfo, CheckpointName, Checkpoints, JobId, LeaseToken, Timestamp,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -46,6 +48,14 @@ pub(crate) async fn checkpoints(
     let now = Timestamp::from_millis(first.try_get("now")?);
     let stored = rows.iter().filter_map(|row| read(row).transpose());
     Ok(Some(Checkpoints { now, stored: stored.collect::<Outcome<_>>()? }))
+}
+
+pub(crate) async fn list_checkpoints(
+    session: &Session<'_>,
+    id: JobId,
+) -> Outcome<Vec<CheckpointInfo>> {
+    let rows = session.query(Sql::CheckpointsList, params![job_uuid(id)]).await?;
+    rows.iter().filter_map(|row| info(row).transpose()).collect()
 }
 
 /// Whether each job had any, and does not run.
@@ -91,4 +101,12 @@ fn read(row: &Row) -> Outcome<Option<Checkpoint>> {
     let at = Timestamp::from_millis(row.try_get("at")?);
     let result = Bytes::copy_from_slice(row.try_get("result")?);
     Ok(Some(Checkpoint { name, at, result }))
+}
+
+/// None if it cannot be read.
+fn info(row: &Row) -> Outcome<Option<CheckpointInfo>> {
+    let name = CheckpointName::new(row.try_get::<_, &str>("name")?).ok();
+    let at = Timestamp::from_millis(row.try_get("at")?);
+    let bytes = row.try_get::<_, i32>("bytes")?.cast_unsigned() as usize;
+    Ok(name.map(|name| CheckpointInfo { name, at, bytes }))
 }

@@ -154,6 +154,7 @@ fn described() -> Routes {
         .routes(routes!(jobs::create_job::create_job))
         .routes(routes!(jobs::list::get_job, jobs::actions::delete_job))
         .routes(routes!(jobs::list::why))
+        .routes(routes!(jobs::checkpoints::list_checkpoints))
         .routes(routes!(jobs::actions::retry))
         .routes(routes!(jobs::actions::cancel))
         .routes(routes!(jobs::actions::reschedule))

@@ -53,11 +53,11 @@ impl Output {
     }
 
     /// Writes a line of JSON for each item, or a table of them for people.
-    pub(crate) fn list(&self, items: &[Box<RawValue>], text: impl fmt::Display) -> Result<()> {
+    pub(crate) fn list(&self, items: &[impl Serialize], text: impl fmt::Display) -> Result<()> {
         if !self.json {
             return self.line(text);
         }
-        items.iter().try_for_each(|item| self.raw(item.get()))
+        items.iter().try_for_each(|item| self.json(item))
     }
 
     /// Writes a value as JSON for programs, or as text for people.

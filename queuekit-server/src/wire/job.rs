@@ -46,6 +46,25 @@ pub(crate) struct WhyBody {
     pub(crate) sentence: String,
 }
 
+/// The checkpoints of a job, in the order in which they were stored.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = CheckpointInfos)]
+pub(crate) struct CheckpointInfosBody {
+    pub(crate) checkpoints: Vec<CheckpointInfoBody>,
+}
+
+/// A checkpoint without its result.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[schema(as = CheckpointInfo)]
+pub(crate) struct CheckpointInfoBody {
+    /// Name of the step.
+    pub(crate) name: String,
+    /// When its result was stored.
+    pub(crate) at: Time,
+    /// Bytes of its result.
+    pub(crate) bytes: usize,
+}
+
 /// The job that was stored just now, with times by this clock.
 pub(crate) fn stored_job(job: &NewJob, now: Timestamp) -> Job {
     let scheduled_at = match job.start() {

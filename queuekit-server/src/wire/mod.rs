@@ -44,7 +44,10 @@ pub(crate) use event_retention::RetentionBody;
 pub(crate) use filter::FilterBody;
 pub(crate) use finding::FindingsBody;
 pub(crate) use history::{HistoryBody, HistoryParams, RunsRowBody, TotalsRowBody, sum_of};
-pub(crate) use job::{ExaminedBody, JobsBody, LeasedBody, WhyBody, stored_job};
+pub(crate) use job::{
+    CheckpointInfoBody, CheckpointInfosBody, ExaminedBody, JobsBody, LeasedBody, WhyBody,
+    stored_job,
+};
 pub(crate) use job_query::{JobQuery, PageQuery, within};
 pub(crate) use metadata::metadata;
 pub(crate) use new_event::{NewEventBody, NewEventsBody};

@@ -3,17 +3,21 @@
 use queuekit_core::capability::{CheckpointOutcome, NewCheckpoint};
 use queuekit_core::lifecycle::{Held, checkpoint};
 use queuekit_core::{
-    Bytes, Checkpoint, CheckpointName, Checkpoints, JobId, LeaseToken, Result, State, Timestamp,
+    Bytes, Checkpoint, CheckpointInfo, CheckpointName, Checkpoints, JobId, LeaseToken, Result,
+    State, Timestamp,
 };
 use rusqlite::{Row, params};
 
 use super::Step;
 use crate::column_names::columns;
-use crate::statements::{CHECKPOINT_PUT, CHECKPOINTS, CHECKPOINTS_DELETE, CHECKPOINTS_HELD};
+use crate::statements::{
+    CHECKPOINT_PUT, CHECKPOINTS, CHECKPOINTS_DELETE, CHECKPOINTS_HELD, CHECKPOINTS_LIST,
+};
 
 columns! {
     struct HeldColumns { count, bytes, same }
     struct CheckpointColumns { name, at, result }
+    struct InfoColumns { name, at, bytes }
 }
 
 impl Step<'_> {
@@ -35,6 +39,11 @@ impl Step<'_> {
         };
         let stored = self.rows(CHECKPOINTS, [record.key], read)?;
         Ok(Some(Checkpoints { now: self.now, stored: stored.into_iter().flatten().collect() }))
+    }
+
+    pub(crate) fn list_checkpoints(&mut self, id: JobId) -> Result<Vec<CheckpointInfo>> {
+        let Some(record) = self.job(id)? else { return Ok(Vec::new()) };
+        Ok(self.rows(CHECKPOINTS_LIST, [record.key], info)?.into_iter().flatten().collect())
     }
 
     /// Whether each job had any, and does not run.
@@ -83,4 +92,12 @@ fn read(row: &Row<'_>, at: &CheckpointColumns) -> rusqlite::Result<Option<Checkp
     let time = Timestamp::from_millis(row.get(at.at)?);
     let result = Bytes::copy_from_slice(row.get_ref(at.result)?.as_blob()?);
     Ok(name.map(|name| Checkpoint { name, at: time, result }))
+}
+
+/// None if it cannot be read.
+fn info(row: &Row<'_>, at: &InfoColumns) -> rusqlite::Result<Option<CheckpointInfo>> {
+    let name = CheckpointName::new(row.get_ref(at.name)?.as_str()?).ok();
+    let time = Timestamp::from_millis(row.get(at.at)?);
+    let bytes = row.get::<_, i64>(at.bytes)?.cast_unsigned() as usize;
+    Ok(name.map(|name| CheckpointInfo { name, at: time, bytes }))
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod actions;
 pub(super) mod bulk;
+pub(super) mod checkpoints;
 pub(super) mod create_job;
 pub(super) mod enqueue;
 pub(super) mod list;

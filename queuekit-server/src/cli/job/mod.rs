@@ -1,6 +1,7 @@
 //! `queuekit job`
 
 mod actions;
+mod checkpoints;
 mod list;
 mod route;
 mod show;
@@ -23,6 +24,7 @@ pub(crate) enum Job {
     List(list::List),
     Show(show::Show),
     Why(show::Why),
+    Checkpoints(checkpoints::Checkpoints),
     Watch(watch::Watch),
     Retry(actions::Retry),
     Cancel(actions::Cancel),
@@ -38,6 +40,7 @@ impl Job {
             Self::List(list) => list.run(api, output).await,
             Self::Show(show) => show.run(api, output).await,
             Self::Why(why) => why.run(api, output).await,
+            Self::Checkpoints(checkpoints) => checkpoints.run(api, output).await,
             Self::Watch(watch) => watch.run(api, output).await,
             Self::Retry(retry) => retry.run(api, output).await,
             Self::Cancel(cancel) => cancel.run(api, output).await,

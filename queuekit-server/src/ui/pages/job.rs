@@ -17,11 +17,11 @@ use crate::grammar::filter::written;
 use crate::ui::failure::Failure;
 use crate::ui::view::{
     Action, Content, Dots, Fact, FactValue, Facts, JobActions, JobFacts, JobHead, JobPage,
-    JobResult, LogRow, Logs, Mark, Ms, Page, Tone, When,
+    JobResult, LogRow, Logs, Mark, Ms, Page, StepRow, Tone, When,
 };
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
-use crate::wire::WhyBody;
+use crate::wire::{CheckpointInfosBody, WhyBody};
 
 /// The last jobs of the kind that are shown.
 const KIN: usize = 30;
@@ -46,6 +46,7 @@ pub(super) async fn show(viewer: Viewer, Path(id): Path<String>) -> Result<Respo
         facts: facts(&job, base, at),
         metadata: job.metadata.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         actions: actions(&viewer, &job),
+        steps: steps(&viewer, &job, at).await?,
         kin: kin(&viewer, &job, at).await?,
         cli: format!("queuekit job show {}", job.id),
     };
@@ -76,6 +77,16 @@ async fn why(viewer: &Viewer, job: &Job) -> String {
         // The store cannot say, or the job is gone meanwhile.
         Err(_) => format!("the job is {}", job.status),
     }
+}
+
+/// The steps that its runs have done. A job that was never leased has none.
+async fn steps(viewer: &Viewer, job: &Job, now: Timestamp) -> Result<Vec<StepRow>, Failure> {
+    if job.lease_seq == 0 || viewer.app().store().capabilities().checkpoints.is_none() {
+        return Ok(Vec::new());
+    }
+    let answer = viewer.get(&format!("/v1/jobs/{}/checkpoints", job.id)).await?;
+    let stored = answer.read::<CheckpointInfosBody>()?.checkpoints.into_iter();
+    Ok(stored.map(|step| StepRow { name: step.name, at: When::of(step.at.0, now) }).collect())
 }
 
 pub(super) fn head(job: &Job, why: String, now: Timestamp) -> JobHead {

@@ -21,6 +21,8 @@ pub(crate) struct JobPage {
     /// Name and value, as the enqueuer wrote them.
     pub(crate) metadata: Vec<(String, String)>,
     pub(crate) actions: JobActions,
+    /// The checkpoints of the job.
+    pub(crate) steps: Vec<StepRow>,
     /// The last jobs of the kind, oldest first.
     pub(crate) kin: Dots,
     /// The command that shows the same.
@@ -106,6 +108,13 @@ pub(crate) struct Logs {
 pub(crate) struct LogRow {
     pub(crate) at: When,
     pub(crate) text: String,
+}
+
+/// A step that a run of the job has done.
+#[derive(Clone, Debug)]
+pub(crate) struct StepRow {
+    pub(crate) name: String,
+    pub(crate) at: When,
 }
 
 /// The page that enqueues a copy of a job, with a payload that can be changed.

@@ -34,6 +34,8 @@ fn a_job_is_listed_shown_and_explained(place: &Place) {
     let why = place.run(&format!("job why {id}")).ok();
     assert!(why.contains("scheduled"), "{why}");
     assert_eq!(place.json(&format!("job why {id}"))["reason"], "scheduled");
+    let steps = place.run(&format!("job checkpoints {id}")).ok();
+    assert_eq!(steps, "the job has no checkpoints\n");
 }
 
 fn r8_7_the_last_end_is_listed_first(place: &Place) {

@@ -44,9 +44,14 @@ fn s11_a_bound_key_sees_and_changes_only_what_it_is_bound_to() {
     assert_eq!(scale["ready"], 1, "those it does not see are not counted");
     by("acme", "GET", &format!("/v1/jobs/{own}")).send().expect(200);
     for id in ["acme", "mailer"] {
-        for (method, action) in
-            [("GET", ""), ("GET", "/why"), ("DELETE", ""), ("POST", "/retry"), ("POST", "/cancel")]
-        {
+        for (method, action) in [
+            ("GET", ""),
+            ("GET", "/why"),
+            ("GET", "/checkpoints"),
+            ("DELETE", ""),
+            ("POST", "/retry"),
+            ("POST", "/cancel"),
+        ] {
             let reply = by(id, method, &format!("/v1/jobs/{other}{action}")).send();
             reply.problem(404, "not_found");
         }

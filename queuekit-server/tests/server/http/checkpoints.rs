@@ -9,6 +9,7 @@ on_every_store! {
     r13_10_a_later_run_reads_what_was_stored_by_http,
     r13_10_limits_of_checkpoints_are_told_by_http,
     r13_10_a_fresh_retry_by_http_forgets_the_steps,
+    r13_10_the_steps_of_a_job_are_listed_without_results,
 }
 
 fn leased(server: &Server) -> String {
@@ -96,4 +97,24 @@ fn r13_10_a_fresh_retry_by_http_forgets_the_steps(server: &mut Server) {
         assert_eq!(names(&read(server, &token)), kept, "fresh: {fresh}");
     }
     assert_eq!(status(server, &id)["status"], "running");
+}
+
+/// Guard: what is listed has no result, and a job that is not stored is not found.
+fn r13_10_the_steps_of_a_job_are_listed_without_results(server: &mut Server) {
+    let id = enqueue(server, json!({"kind": "t"}));
+    let list = |id: &str| server.get(&format!("/v1/jobs/{id}/checkpoints")).send();
+    assert_eq!(list(&id).expect(200).value(), json!({"checkpoints": []}));
+    let token = leased(server);
+    put(server, &json!({"token": token, "name": "charge", "result": {"receipt": 7}}));
+    put(server, &json!({"token": token, "name": "ship"}));
+    let stored = read(server, &token)["checkpoints"].clone();
+    nack(server, &token, "fatal");
+    let info = |at: usize, name: &str, bytes: usize| {
+        let at = &stored[at]["at"];
+        json!({"name": name, "at": at, "bytes": bytes})
+    };
+    let expected = json!({"checkpoints": [info(0, "charge", 13), info(1, "ship", 4)]});
+    assert_eq!(list(&id).expect(200).value(), expected);
+    server.ask("DELETE", &format!("/v1/jobs/{id}")).send().expect(204);
+    list(&id).problem(404, "not_found");
 }

@@ -174,8 +174,9 @@ fn s6_a_job_is_not_read_for_a_key_for_few_queues_that_has_no_memory_left() {
     let send = |method, rest: &str| by(&server, "acme", method, &path(rest)).send();
     let post = |rest: &str, body: Value| by(&server, "acme", "POST", &path(rest)).json(&body);
     let watch = format!("/v1/stream?job={}", stored["id"].as_str().unwrap());
-    let readers: [&(dyn Fn() -> Reply + Sync); 8] = [
+    let readers: [&(dyn Fn() -> Reply + Sync); 9] = [
         &|| send("GET", ""),
+        &|| send("GET", "/checkpoints"),
         &|| send("GET", "/why"),
         &|| by(&server, "acme", "GET", &watch).send(),
         &|| post("/reschedule", json!({"delay_ms": 1000})),

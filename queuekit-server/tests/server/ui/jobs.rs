@@ -25,6 +25,25 @@ pub fn status(server: &Server, id: &str) -> String {
     job["status"].as_str().unwrap().to_owned()
 }
 
+/// Guard: the steps are those of the job, without their results.
+#[test]
+fn the_page_of_a_job_lists_its_steps() {
+    let server = Server::start(Store::of("memory").unwrap(), &[]);
+    let id = enqueue(&server, &json!({"kind": "mail", "queue": "mails"}));
+    let browser = Browser::new(&server);
+    let page = || browser.get(&format!("/ui/jobs/{id}")).expect(200).text;
+    assert!(!page().contains("id=\"steps\""));
+    let reserve = json!({"queues": ["mails"], "worker": "w", "limit": 1, "lease_ms": 60_000});
+    let reserved = server.ask("POST", "/v1/reserve").json(&reserve).expect(200).value();
+    let step = json!({
+        "token": reserved["leases"][0]["token"], "name": "charge", "result": "hunter2",
+    });
+    server.ask("POST", "/v1/checkpoint").json(&step).expect(200);
+    let page = page();
+    assert!(page.contains("id=\"steps\"") && page.contains("<code>charge</code>"), "{page}");
+    assert!(!page.contains("hunter2"), "{page}");
+}
+
 /// A list, a job and its actions over each store.
 fn jobs_are_found_shown_and_changed(server: &mut Server) {
     let id = dead(server, "mails", "no route to host 7\nat line 1");
