@@ -198,7 +198,7 @@ fn described() -> Routes {
         .routes(routes!(schedules::pause_schedule))
         .routes(routes!(schedules::resume_schedule))
         .routes(routes!(schedules::reset_schedule))
-        .routes(routes!(schedules::run_schedule))
+        .routes(routes!(schedules::run::run_schedule))
         .routes(routes!(schedules::next_runs))
         .routes(routes!(audit::list_acts))
         .routes(routes!(findings::list_findings))

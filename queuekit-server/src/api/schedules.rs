@@ -2,6 +2,7 @@
 
 mod put;
 mod rate;
+pub(super) mod run;
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -16,13 +17,12 @@ use super::answer_memory::BUDGET_BYTES;
 use super::app::App;
 use super::audit::audited;
 use super::params::{Named, Params};
-use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
+use super::quota_charge::QuotaCounted;
+use crate::web::lookups::lookup_turn;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::off_the_runtime::slow_off_the_runtime;
 use crate::web::{Caller, Json, ManageScope, Problem, Scope, response_budget};
-use crate::wire::{
-    NewScheduleBody, NextRunsBody, ScheduleBody, ScheduleRunBody, SchedulesBody, Time,
-};
+use crate::wire::{NewScheduleBody, NextRunsBody, ScheduleBody, SchedulesBody, Time};
 
 /// Most schedules on a page.
 const PAGE: usize = 1000;
@@ -162,7 +162,7 @@ pub(super) async fn delete_schedule(
     let removing = async move {
         let _turn = app.limits().schedules.turns.of(&name).await;
         let may_change = seen_by(&asking);
-        let mut budget = app.budget_of_job(&asking).await?;
+        let mut budget = app.budget(&asking).await?;
         // An unreadable schedule can be deleted only with a key that is not restricted.
         if asking.is_bound() {
             found(&app, &asking, Scope::Manage, &name, &mut budget).await?;
@@ -228,39 +228,6 @@ pub(super) async fn reset_schedule(
     turn(&app, &caller, name, Turn::Reset).await
 }
 
-/// Enqueues the job of a schedule now.
-#[utoipa::path(
-    post, path = "/v1/schedules/{name}/run", tag = "schedules", security(("key" = [])),
-    params(("name" = String, Path)),
-    responses(
-        (status = 201, description = "The job.", body = ScheduleRunBody),
-        (status = 404, description = "The schedule does not exist."),
-        (status = 409, description = "The queue does not exist, and the key or the store has as \
-            many queues as it may."),
-        (status = 429, description = "The queue is full."),
-    )
-)]
-pub(super) async fn run_schedule(
-    State(app): State<App>,
-    caller: Caller,
-    Named(name): Named<ScheduleName>,
-) -> Result<(StatusCode, Answer<ScheduleRunBody>), Problem> {
-    let mut budget = app.no_budget(&caller);
-    let schedule = found(&app, &caller, Scope::Manage, &name, &mut budget).await?;
-    let queue = schedule.definition.job().queue();
-    let new_queue = QuotaCharge::admit(&app, &caller, std::iter::once(queue)).await?;
-    let (here, asking, target) = (app.clone(), caller.clone(), format!("schedule {name}"));
-    let running = async move {
-        let _turn = app.limits().schedules.turns.of(&name).await;
-        let may_change = seen_by(&asking);
-        found(&app, &asking, Scope::Manage, &name, &mut budget).await?;
-        Ok::<_, Problem>(scheduler(&app, &asking, &may_change).run_now(&name).await?)
-    };
-    let audited = async move { audited(&here, &caller, "run", target, running).await };
-    let id = with_quota(new_queue, audited).await?;
-    Ok((StatusCode::CREATED, Answer(ScheduleRunBody { id })))
-}
-
 /// Lists the next occurrences of a schedule.
 #[utoipa::path(
     get, path = "/v1/schedules/{name}/next", tag = "schedules", security(("key" = [])),
@@ -280,6 +247,9 @@ pub(super) async fn next_runs(
     if !(1..=100).contains(&count) {
         return Err(Problem::invalid("count", "count must be 1..=100"));
     }
+    caller.need(Scope::Read)?;
+    // Those that wait for each other hold no memory.
+    let _turn = lookup_turn(&caller).await?;
     let mut budget = app.no_budget(&caller);
     found(&app, &caller, Scope::Read, &name, &mut budget).await?;
     let next = app.client().schedules().upcoming(&name, count).await?;
@@ -349,7 +319,7 @@ async fn found(
     budget: &mut RequestBudget,
 ) -> Result<Schedule, Problem> {
     caller.need(scope)?;
-    budget.wait_for(app.bytes_of_job()).await?;
+    budget.wait_for(BUDGET_BYTES).await?;
     let schedule = app.client().schedules().get(name).await?.filter(seen_by(caller));
     schedule.ok_or_else(|| Problem::not_found("schedule"))
 }

@@ -32,12 +32,13 @@ mod tests {
 
     use axum::Router;
     use axum::body::Body;
-    use axum::http::Request;
+    use axum::http::{Request, StatusCode};
     use http_body_util::BodyExt as _;
     use queuekit::jobs::LeaseToken;
     use queuekit::memory::MemoryStore;
+    use queuekit::schedules::ScheduleDraft;
     use queuekit::store::Nonce;
-    use queuekit::{Client, JobId, QueueName, Timestamp};
+    use queuekit::{Client, JobDraft, JobId, QueueName, Timestamp};
     use serde_json::{Value, json};
     use tokio::sync::Semaphore;
     use tokio::task::JoinHandle;
@@ -53,6 +54,7 @@ mod tests {
     use crate::web::auth::tests::caller_of;
     use crate::web::keys::{Keys, NewKey};
     use crate::web::limits::LiveLimits;
+    use crate::web::lookups::lookup_turn;
     use crate::wire::BATCH;
 
     /// The clock of these tests moves only when every task waits, so after this nothing is left to
@@ -158,20 +160,44 @@ mod tests {
 
     /// All routes, and a key for each of these ids.
     fn server<const N: usize>(ids: [&str; N]) -> (Router, Arc<LiveLimits>, [String; N]) {
+        server_of(Client::new(MemoryStore::new()), ids)
+    }
+
+    fn server_of<const N: usize>(
+        client: Client,
+        ids: [&str; N],
+    ) -> (Router, Arc<LiveLimits>, [String; N]) {
         let keys = ids.map(|id| NewKey::draw(id, vec![Scope::Admin]).unwrap());
         let secrets = keys.each_ref().map(|key| key.secret.to_string());
         let mut options = HttpFlags::default().resolve(&Sources::default()).unwrap();
         options.keys = Keys::new(keys.into_iter().map(|key| key.entry).collect(), None);
         let limits = LiveLimits::new(&options.limits);
-        let client = Client::new(MemoryStore::new());
         let stopping = CancellationToken::new();
         (routes(client, &options, Arc::clone(&limits), stopping).routes, limits, secrets)
+    }
+
+    /// The status of the answer; none if the call waits.
+    async fn ask(
+        server: &Router,
+        secret: &str,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Option<StatusCode> {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header("authorization", format!("Bearer {secret}"));
+        let request = request.header("host", "localhost");
+        let request = request.header("content-type", "application/json");
+        let request = request.body(Body::from(body.to_owned())).unwrap();
+        let answer = timeout(ALL_IS_DONE, server.clone().oneshot(request)).await;
+        answer.ok().map(|answer| answer.unwrap().status())
     }
 
     /// Guard of each route: a call takes its place.
     #[tokio::test(start_paused = true)]
     async fn s6_each_call_that_may_be_large_takes_a_place_of_its_key() {
-        let (server, limits, [own, other]) = server(["a", "b"]);
+        let client = Client::new(MemoryStore::new());
+        let (server, limits, [own, other]) = server_of(client.clone(), ["a", "b"]);
         let queue = QueueName::default();
         let id = JobId::generate(&queue, Timestamp::default());
         let lease = LeaseToken { queue, id, lease_seq: 1, nonce: Nonce::from_bytes([1; 16]) };
@@ -182,19 +208,13 @@ mod tests {
             (CallSort::Extend, "POST", "/v1/checkpoint", &*step),
             (CallSort::Extend, "POST", "/v1/checkpoints", &*steps),
         ];
-        for (sort, method, path, body) in CALLS.into_iter().chain(of_steps) {
-            let ask = async |secret: &str| {
-                let request = Request::builder().method(method).uri(path);
-                let request = request.header("authorization", format!("Bearer {secret}"));
-                let request = request.header("host", "localhost");
-                let request = request.header("content-type", "application/json");
-                let answer =
-                    server.clone().oneshot(request.body(Body::from(body.to_owned())).unwrap());
-                timeout(ALL_IS_DONE, answer).await.ok().map(|answer| answer.unwrap().status())
-            };
-            let is_ok = |status: Option<axum::http::StatusCode>| {
-                status.is_some_and(|status| status.is_success())
-            };
+        let schedule = ScheduleDraft::cron("s", "0 0 * * *", JobDraft::new("t", "1"));
+        client.schedule(schedule).await.unwrap();
+        let run = (CallSort::Enqueue, "POST", "/v1/schedules/s/run", "");
+        for (sort, method, path, body) in CALLS.into_iter().chain(of_steps).chain([run]) {
+            let ask = async |secret: &str| ask(&server, secret, method, path, body).await;
+            let is_ok =
+                |status: Option<StatusCode>| status.is_some_and(|status| status.is_success());
             let all = limits.store_calls.place(sort, &caller_of("a", 1), usize::MAX).await.unwrap();
             assert_eq!(ask(&own).await, None, "{path} waits");
             assert!(is_ok(ask(&other).await), "{path} of another key");
@@ -204,18 +224,25 @@ mod tests {
         }
     }
 
+    /// Guard: the turn, which other keys do not wait for.
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_key_has_the_next_times_of_one_schedule_computed_at_once() {
+        let (server, _, [own, other]) = server(["next.own", "next.other"]);
+        let ask = async |secret| ask(&server, secret, "GET", "/v1/schedules/s/next", "").await;
+        let turn = lookup_turn(&caller_of("next.own", 1)).await.unwrap();
+        assert_eq!(ask(&own).await, None, "it waits");
+        assert_eq!(ask(&other).await, Some(StatusCode::NOT_FOUND));
+        drop(turn);
+        assert_eq!(ask(&own).await, Some(StatusCode::NOT_FOUND));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn s6_large_items_take_places_by_their_bytes_and_a_small_single_job_takes_none() {
         const KIB: usize = 1024;
         let (server, limits, [own, _]) = server(["a", "b"]);
         let post = async |path: &str, body: String| {
-            let request = Request::builder().method("POST").uri(path);
-            let request = request.header("authorization", format!("Bearer {own}"));
-            let request = request.header("host", "localhost");
-            let request = request.header("content-type", "application/json");
-            let answer = server.clone().oneshot(request.body(Body::from(body)).unwrap());
-            let answer = timeout(ALL_IS_DONE, answer).await.ok()?.unwrap();
-            assert_eq!(answer.status(), 201, "{path}");
+            let status = ask(&server, &own, "POST", path, &body).await?;
+            assert_eq!(status, StatusCode::CREATED, "{path}");
             Some(())
         };
         let text = |kib: usize| "x".repeat(kib * KIB);

@@ -84,7 +84,8 @@ mod tests {
     use queuekit_conformance::{Layer, Wrapped};
     use tokio::sync::Semaphore;
 
-    use super::super::{delete_schedule, pause_schedule, run_schedule};
+    use super::super::run::run_schedule;
+    use super::super::{delete_schedule, pause_schedule};
     use super::*;
     use crate::api::params::Named;
     use crate::api::test_app::app_of;
