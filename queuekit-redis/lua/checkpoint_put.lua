@@ -1,5 +1,5 @@
--- Stores the result of a step of a job (contract R13.10).
--- Needs lib/queue.lua, lib/checkpoints.lua.
+-- Stores the result of a step of a job (contract R13.10), behind lib/checkpoints.lua.
+-- Needs lib/queue.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 id, 2 token, 3 name, 4 result, 5 most checkpoints of a job, 6 most bytes of their results.
 -- Result: L lost or N unknown; if the lease holds, what the job had before: how many checkpoints, the

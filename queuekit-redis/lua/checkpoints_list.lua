@@ -1,5 +1,5 @@
--- Reads the checkpoints of a job without their results (contract R13.10).
--- Needs lib/queue.lua, lib/checkpoints.lua.
+-- Reads the checkpoints of a job without their results (contract R13.10), behind
+-- lib/checkpoints.lua. Needs lib/queue.lua.
 -- KEYS: those of the queue.
 -- ARGV: 1 id.
 -- Result: of each its name, when it was stored and the bytes of its result; nil if the job is not

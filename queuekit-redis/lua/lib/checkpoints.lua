@@ -1,5 +1,6 @@
--- Walks through the checkpoints of a job as they are stored (contract R13.10): visits each with its
--- name, the place before its head, the place before its result, and that of its last byte.
+-- Walks through the checkpoints of a job as they are stored (contract R13.10). It is put before the
+-- scripts that do so. Needs lib/queue.lua. Visits each with its name, the place before its head, the
+-- place before its result, and that of its last byte.
 local function each_checkpoint(stored, visit)
     local to = 0
     while to < #stored do

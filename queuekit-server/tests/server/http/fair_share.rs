@@ -135,8 +135,7 @@ fn s6_what_reads_the_store_is_refused_if_its_key_has_no_memory_left() {
     let next = || by(&server, "admin", "GET", "/v1/schedules/s/next").send();
     let figures = || by(&server, "admin", "GET", "/v1/subscriptions/c").send();
     let replay = || ask("POST", "/v1/subscriptions/c/replay", json!({"name": "again"}));
-    let job = json!({"kind": "t", "idempotency_key": "u"});
-    let enqueue = || ask("POST", "/v1/jobs", job.clone());
+    let enqueue = || ask("POST", "/v1/jobs", json!({"kind": "t", "idempotency_key": "u"}));
     bulk().expect(200);
     put().expect(201);
     next().expect(200);
@@ -145,17 +144,13 @@ fn s6_what_reads_the_store_is_refused_if_its_key_has_no_memory_left() {
     replay().expect(200);
     enqueue().expect(201);
     assert_eq!(enqueue().expect(200).value()["status"], "ready");
-    // A key may have 4 MiB. When the server refuses the fifth body, it has read the others.
-    let begin = |_| begun(&server, "admin", ("POST", "/v1/jobs"), MIB, 900 * 1024);
-    let mut bodies: Vec<_> = (0..5).map(begin).collect();
-    let refused = first_answer(&mut bodies);
-    assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
+    let _bodies = filled(&server, "admin", &next);
     let duplicate = enqueue().expect(200).value();
     assert_eq!(duplicate["status"], Value::Null, "known, but not read");
     let readers: [&(dyn Fn() -> Reply + Sync); 7] =
         [&bulk, &put, &pause, &run, &next, &figures, &replay];
-    // Each waits for memory for 5 s, so they wait at once: the bodies are given up after 30 s.
     thread::scope(|scope| {
+        // Each waits for memory for 5 s, so they wait at once.
         for reader in readers.map(|reader| scope.spawn(reader)) {
             reader.join().unwrap().expect(429);
         }
@@ -185,11 +180,7 @@ fn s6_a_job_is_not_read_for_a_key_for_few_queues_that_has_no_memory_left() {
         &|| send("POST", "/cancel"),
         &|| send("DELETE", ""),
     ];
-    // A key may have 4 MiB. When the server refuses the fifth body, it has read the others.
-    let begin = |_| begun(&server, "acme", ("POST", "/v1/jobs"), MIB, 900 * 1024);
-    let mut bodies: Vec<_> = (0..5).map(begin).collect();
-    let refused = first_answer(&mut bodies);
-    assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
+    let bodies = filled(&server, "acme", &|| send("GET", ""));
     thread::scope(|scope| {
         for reader in readers.map(|reader| scope.spawn(reader)) {
             reader.join().unwrap().expect(429);
@@ -201,6 +192,18 @@ fn s6_a_job_is_not_read_for_a_key_for_few_queues_that_has_no_memory_left() {
     send("POST", "/retry").expect(200);
     send("POST", "/cancel").expect(200);
     send("DELETE", "").expect(204);
+}
+
+/// Bodies that do not end, and that leave a key of 4 MiB too little memory for this reader.
+fn filled(server: &Server, key: &str, reader: &dyn Fn() -> Reply) -> Vec<TcpStream> {
+    let begin = |_| begun(server, key, ("POST", "/v1/jobs"), MIB, 900 * 1024);
+    let mut bodies: Vec<_> = (0..5).map(begin).collect();
+    assert!(first_answer(&mut bodies).starts_with("HTTP/1.1 429"));
+    // Of bodies that arrive together, several may be refused. They are given up after 30 s.
+    while reader().status != 429 {
+        bodies.push(begin(0));
+    }
+    bodies
 }
 
 /// The head of whichever answer comes first. The server answers each in the end: a body that does
