@@ -5,13 +5,13 @@ use axum::http::StatusCode;
 use super::failure::Failure;
 use crate::web::{Caller, Scope};
 
-/// The forms that some routes accept.
+/// Who may send forms to some routes.
 #[derive(Clone, Copy)]
 pub(super) enum AcceptedForms {
     None,
-    /// Of everybody who has a session.
+    /// Anyone with a session may send them.
     OfAll,
-    /// Of keys with this scope.
+    /// Keys with this scope may send them.
     Of(Scope),
 }
 

@@ -76,7 +76,7 @@ fn s6_sources_are_not_written_behind_a_link_or_over_a_file() {
     }
     assert_eq!(fs::read_dir(sandbox.path("elsewhere")).unwrap().count(), 0);
     assert!(!sandbox.path("nowhere").exists());
-    // Who names a link means what is behind it.
+    // A link that the user names stands for the directory behind it.
     link("elsewhere", sandbox.path("named")).unwrap();
     sandbox.run(&["init", "named"]).ok();
     assert!(sandbox.path("elsewhere/src/main.rs").exists());
