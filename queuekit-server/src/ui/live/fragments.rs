@@ -104,6 +104,7 @@ fn of_job(viewer: &Viewer, job: &WatchedJob) -> Vec<Part> {
         ("job-actions", html(&live.actions)),
         ("job-result", html(&live.result)),
     ];
+    parts.extend(live.steps.map(|steps| ("steps", html(&steps))));
     parts.extend(live.head.map(|head| ("job-head", html(&head))));
     parts
 }

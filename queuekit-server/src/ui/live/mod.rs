@@ -38,7 +38,7 @@ use crate::wire::Time;
 pub(super) use board::{Board, Snapshot};
 pub(super) use extras::DueSchedule;
 pub(super) use new_events::NewEvents;
-pub(super) use watched_job::WatchedJob;
+pub(super) use watched_job::{WatchedJob, may_have_steps};
 
 /// The most bytes of the parts of a page. A part beyond it is left as it is.
 const BYTES: usize = 4 * 1024 * 1024;

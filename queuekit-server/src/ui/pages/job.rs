@@ -15,9 +15,10 @@ use super::text::{jobs_url, query};
 use super::{job_row, jobs};
 use crate::grammar::filter::written;
 use crate::ui::failure::Failure;
+use crate::ui::live::may_have_steps;
 use crate::ui::view::{
     Action, Content, Dots, Fact, FactValue, Facts, JobActions, JobFacts, JobHead, JobPage,
-    JobResult, LogRow, Logs, Mark, Ms, Page, StepRow, Tone, When,
+    JobResult, JobSteps, LogRow, Logs, Mark, Ms, Page, StepRow, Tone, When,
 };
 use crate::ui::viewer::Viewer;
 use crate::web::Scope;
@@ -46,7 +47,7 @@ pub(super) async fn show(viewer: Viewer, Path(id): Path<String>) -> Result<Respo
         facts: facts(&job, base, at),
         metadata: job.metadata.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         actions: actions(&viewer, &job),
-        steps: steps(&viewer, &job, at).await?,
+        steps: stored_steps(&viewer, &job, at).await?,
         kin: kin(&viewer, &job, at).await?,
         cli: format!("queuekit job show {}", job.id),
     };
@@ -79,14 +80,22 @@ async fn why(viewer: &Viewer, job: &Job) -> String {
     }
 }
 
-/// The steps that its runs have done. A job that was never leased has none.
-async fn steps(viewer: &Viewer, job: &Job, now: Timestamp) -> Result<Vec<StepRow>, Failure> {
-    if job.lease_seq == 0 || viewer.app().store().capabilities().checkpoints.is_none() {
-        return Ok(Vec::new());
+async fn stored_steps(viewer: &Viewer, job: &Job, now: Timestamp) -> Result<JobSteps, Failure> {
+    if !may_have_steps(job, viewer.app()) {
+        return Ok(JobSteps { rows: Vec::new() });
     }
     let answer = viewer.get(&format!("/v1/jobs/{}/checkpoints", job.id)).await?;
-    let stored = answer.read::<CheckpointInfosBody>()?.checkpoints.into_iter();
-    Ok(stored.map(|step| StepRow { name: step.name, at: When::of(step.at.0, now) }).collect())
+    let stored = answer.read::<CheckpointInfosBody>()?.checkpoints;
+    Ok(steps(stored.into_iter().map(|step| (step.name, step.at.0)), now))
+}
+
+/// Names of steps, and when they were done.
+pub(super) fn steps(
+    done: impl IntoIterator<Item = (String, Timestamp)>,
+    now: Timestamp,
+) -> JobSteps {
+    let row = |(name, at)| StepRow { name, at: When::of(at, now) };
+    JobSteps { rows: done.into_iter().map(row).collect() }
 }
 
 pub(super) fn head(job: &Job, why: String, now: Timestamp) -> JobHead {

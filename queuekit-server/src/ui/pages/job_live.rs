@@ -6,7 +6,7 @@ use super::job;
 use super::job_life::{gantt, timeline};
 use crate::ui::live::WatchedJob;
 use crate::ui::view::{
-    Gantt, JobActions, JobFacts, JobGone, JobHead, JobResult, Logs, Mark, Timeline,
+    Gantt, JobActions, JobFacts, JobGone, JobHead, JobResult, JobSteps, Logs, Mark, Timeline,
 };
 use crate::ui::viewer::Viewer;
 
@@ -20,6 +20,8 @@ pub(in crate::ui) struct JobParts {
     pub(in crate::ui) facts: JobFacts,
     pub(in crate::ui) actions: JobActions,
     pub(in crate::ui) result: JobResult,
+    /// None until they were read.
+    pub(in crate::ui) steps: Option<JobSteps>,
 }
 
 /// None if the job is gone, or is not for the viewer.
@@ -28,6 +30,9 @@ pub(in crate::ui) fn of(viewer: &Viewer, watched: &WatchedJob) -> Option<JobPart
     // Times are those of the reading, so that nothing changes between two of them.
     let (base, at) = (viewer.base(), watched.at);
     let why = watched.why.as_ref().map(|why| sentence(viewer, why));
+    let steps = watched.steps().map(|steps| {
+        job::steps(steps.iter().map(|step| (step.name.to_string(), step.at)), at)
+    });
     Some(JobParts {
         head: why.map(|why| job::head(job, why, at)),
         gantt: gantt(job, base, at),
@@ -36,6 +41,7 @@ pub(in crate::ui) fn of(viewer: &Viewer, watched: &WatchedJob) -> Option<JobPart
         facts: job::facts(job, base, at),
         actions: job::actions(viewer, job),
         result: job::result(viewer, job),
+        steps,
     })
 }
 

@@ -21,8 +21,7 @@ pub(crate) struct JobPage {
     /// Name and value, as the enqueuer wrote them.
     pub(crate) metadata: Vec<(String, String)>,
     pub(crate) actions: JobActions,
-    /// The checkpoints of the job.
-    pub(crate) steps: Vec<StepRow>,
+    pub(crate) steps: JobSteps,
     /// The last jobs of the kind, oldest first.
     pub(crate) kin: Dots,
     /// The command that shows the same.
@@ -110,6 +109,13 @@ pub(crate) struct LogRow {
     pub(crate) text: String,
 }
 
+/// The steps that runs of the job have done.
+#[derive(Clone, Debug, Template)]
+#[template(path = "parts/job_steps.html")]
+pub(crate) struct JobSteps {
+    pub(crate) rows: Vec<StepRow>,
+}
+
 /// A step that a run of the job has done.
 #[derive(Clone, Debug)]
 pub(crate) struct StepRow {
@@ -137,7 +143,7 @@ pub(crate) struct CopyPage {
     pub(crate) url: String,
 }
 
-parts!(JobHead, JobActions, JobFacts, JobResult, Content, Logs);
+parts!(JobHead, JobActions, JobFacts, JobResult, JobSteps, Content, Logs);
 
 impl JobPage {
     pub(crate) fn short_id(&self) -> String {

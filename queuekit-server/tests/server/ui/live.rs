@@ -103,6 +103,10 @@ fn the_page_of_a_job_follows_it_to_its_end(server: &mut Server) {
     for shown in ["two of five", "40 %", "line of the log"] {
         assert!(more.contains(shown), "{shown}: {more}");
     }
+    let step = json!({"token": token, "name": "deliver", "result": "hunter2"});
+    server.ask("POST", "/v1/checkpoint").json(&step).expect(200);
+    let more = read_until(&mut stream, "<code>deliver</code>");
+    assert!(more.contains("event: steps") && !more.contains("hunter2"), "{more}");
     let ack = json!({"acks": [{"token": token, "result": {"sent": 5}}]});
     server.ask("POST", "/v1/ack").json(&ack).expect(200);
     let more = read_until(&mut stream, "sent</span>");
