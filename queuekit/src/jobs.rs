@@ -29,7 +29,7 @@ pub use queuekit_core::client::{EnqueueAll, EnqueueRequest, Jobs, Outcomes};
 #[doc(inline)]
 pub use queuekit_core::{
     Ack, AckOutcome, BulkAction, BulkActionName, BulkReport, BulkRequest, BulkTotals,
-    CheckpointInfo, Cursor, ErrorText, Failure, IdempotencyKey, IntoJob, JobFilter, Kind, LeaseToken, LogLine,
-    PAYLOAD_VERSION, Page, PageSize, PartitionKey, Progress, Release, ReleaseCause, Start,
-    StatusSet, TimeRange, Undecodable,
+    CheckpointInfo, Cursor, ErrorText, Failure, IdempotencyKey, IntoJob, JobFilter, Kind,
+    LeaseToken, LogLine, PAYLOAD_VERSION, Page, PageSize, PartitionKey, Progress, Release,
+    ReleaseCause, Start, StatusSet, TimeRange, Undecodable,
 };

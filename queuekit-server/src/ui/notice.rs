@@ -12,12 +12,13 @@ struct Asked {
 }
 
 /// What was done, by its word in addresses.
-const DONE: [(&str, &str); 18] = [
+const DONE: [(&str, &str); 19] = [
     ("selected", "Done, for all of them that allowed it."),
     ("pause", "The queue is paused: nothing is reserved in it until the pause ends."),
     ("resume", "The queue is resumed."),
     ("settings", "The settings are in force."),
     ("retry", "The job is retried, with all its attempts."),
+    ("retry-fresh", "The job is retried, and all of its steps run again."),
     ("cancel", "The job is cancelled; if it runs, it is asked to stop."),
     ("delete", "The job is deleted."),
     ("dead-letter", "The job is in the dead-letter queue."),

@@ -101,10 +101,11 @@ fn of_job(viewer: &Viewer, job: &WatchedJob) -> Vec<Part> {
         ("timeline", html(&live.timeline)),
         ("logs", html(&live.logs)),
         ("job-facts", html(&live.facts)),
-        ("job-actions", html(&live.actions)),
         ("job-result", html(&live.result)),
     ];
-    parts.extend(live.steps.map(|steps| ("steps", html(&steps))));
+    if let Some((steps, actions)) = live.steps {
+        parts.extend([("steps", html(&steps)), ("job-actions", html(&actions))]);
+    }
     parts.extend(live.head.map(|head| ("job-head", html(&head))));
     parts
 }

@@ -107,9 +107,9 @@ impl WatchedJob {
             Some(job) if !may_have_steps(job, app) => {
                 Some(Steps { done: Vec::new(), of: (job.status, job.lease_seq), reads: 0 })
             }
-            Some(_) => before.and_then(|before| before.steps.clone()).map(|steps| {
-                Steps { reads: steps.reads.saturating_add(1), ..steps }
-            }),
+            Some(_) => before
+                .and_then(|before| before.steps.clone())
+                .map(|steps| Steps { reads: steps.reads.saturating_add(1), ..steps }),
             None => None,
         };
         self

@@ -34,6 +34,7 @@ pub(super) async fn show(viewer: Viewer, Path(id): Path<String>) -> Result<Respo
     let now = viewer.ui.0.board.now().await;
     let at = viewer.app().now();
     let base = viewer.base();
+    let steps = stored_steps(&viewer, &job, at).await?;
     let page = JobPage {
         shell: viewer.shell(Page::Jobs, &format!("{} {}", job.kind, job.id), &now),
         id: job.id.to_string(),
@@ -46,8 +47,8 @@ pub(super) async fn show(viewer: Viewer, Path(id): Path<String>) -> Result<Respo
         logs: logs(&job, at),
         facts: facts(&job, base, at),
         metadata: job.metadata.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        actions: actions(&viewer, &job),
-        steps: stored_steps(&viewer, &job, at).await?,
+        actions: actions(&viewer, &job, &steps),
+        steps,
         kin: kin(&viewer, &job, at).await?,
         cli: format!("queuekit job show {}", job.id),
     };
@@ -176,7 +177,7 @@ async fn kin(viewer: &Viewer, job: &Job, now: Timestamp) -> Result<Dots, Failure
 }
 
 /// All actions. One that is impossible says why.
-pub(super) fn actions(viewer: &Viewer, job: &Job) -> JobActions {
+pub(super) fn actions(viewer: &Viewer, job: &Job, steps: &JobSteps) -> JobActions {
     let (id, status) = (job.id, job.status);
     let lacks = why_not_admin(viewer);
     let action = |name: &'static str, label: &str, why: Option<String>| {
@@ -190,8 +191,18 @@ pub(super) fn actions(viewer: &Viewer, job: &Job) -> JobActions {
     let why_not_sooner = "Only a job that waits for its time or its retry can run sooner";
     let now = (!waits).then(|| why_not_sooner.to_owned());
     let why = |action| why_impossible(action, status.into());
-    let items = vec![
-        action("retry", "Retry", why(BulkActionName::Retry)).tone(Tone::Primary),
+    let mut items = vec![action("retry", "Retry", why(BulkActionName::Retry)).tone(Tone::Primary)];
+    if !steps.rows.is_empty() {
+        let fresh = action("retry-fresh", "Retry all steps", why(BulkActionName::Retry))
+            .tone(Tone::Danger)
+            .confirm(
+                "Retry all steps of this job?",
+                "What its steps have returned is removed, so all of them run again.",
+            )
+            .cli(format!("queuekit job retry --fresh {id}"));
+        items.push(fresh);
+    }
+    items.extend([
         action("reschedule", "Run now", now)
             .cli(format!("queuekit job reschedule {id} --delay 0s")),
         action("cancel", "Cancel", why(BulkActionName::Cancel))
@@ -203,7 +214,7 @@ pub(super) fn actions(viewer: &Viewer, job: &Job) -> JobActions {
         action("delete", "Delete", why(BulkActionName::Delete))
             .tone(Tone::Danger)
             .confirm("Delete this job?", "It is gone for good, with its errors and its result."),
-    ];
+    ]);
     let copy_url = format!("{}/ui/jobs/{id}/copy", viewer.base());
     JobActions { items, copy_url, why_no_copy: why_no_copy(viewer, job) }
 }

@@ -33,6 +33,9 @@ pub(super) async fn act(
     let post = |action: &str| format!("{job}/{action}");
     match action.as_str() {
         "retry" | "cancel" => viewer.act(Method::POST, &post(&action)).await?,
+        "retry-fresh" => {
+            viewer.call(Method::POST, &post("retry"), &json!({ "fresh": true })).await?
+        }
         "reschedule" => {
             viewer.call(Method::POST, &post("reschedule"), &json!({ "delay_ms": 0 })).await?
         }

@@ -18,10 +18,9 @@ pub(in crate::ui) struct JobParts {
     pub(in crate::ui) timeline: Timeline,
     pub(in crate::ui) logs: Logs,
     pub(in crate::ui) facts: JobFacts,
-    pub(in crate::ui) actions: JobActions,
     pub(in crate::ui) result: JobResult,
-    /// None until they were read.
-    pub(in crate::ui) steps: Option<JobSteps>,
+    /// None until the steps were read, on which the actions depend.
+    pub(in crate::ui) steps: Option<(JobSteps, JobActions)>,
 }
 
 /// None if the job is gone, or is not for the viewer.
@@ -31,7 +30,9 @@ pub(in crate::ui) fn of(viewer: &Viewer, watched: &WatchedJob) -> Option<JobPart
     let (base, at) = (viewer.base(), watched.at);
     let why = watched.why.as_ref().map(|why| sentence(viewer, why));
     let steps = watched.steps().map(|steps| {
-        job::steps(steps.iter().map(|step| (step.name.to_string(), step.at)), at)
+        let steps = job::steps(steps.iter().map(|step| (step.name.to_string(), step.at)), at);
+        let actions = job::actions(viewer, job, &steps);
+        (steps, actions)
     });
     Some(JobParts {
         head: why.map(|why| job::head(job, why, at)),
@@ -39,7 +40,6 @@ pub(in crate::ui) fn of(viewer: &Viewer, watched: &WatchedJob) -> Option<JobPart
         timeline: timeline(job, base, at),
         logs: job::logs(job, at),
         facts: job::facts(job, base, at),
-        actions: job::actions(viewer, job),
         result: job::result(viewer, job),
         steps,
     })

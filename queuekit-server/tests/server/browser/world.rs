@@ -208,6 +208,8 @@ impl Fill<'_> {
         let lines = ["read 2.1 MB".to_owned(), self.say("log", "kettle at 1600 px")];
         let report = json!({"token": token, "progress": progress, "lines": lines});
         self.send("POST", "/v1/report", &json!({ "reports": [report] }));
+        let step = json!({"token": token, "name": "download", "result": null});
+        self.send("POST", "/v1/checkpoint", &step);
         let since = by(self.server, KEY, "GET", &format!("/v1/jobs/{id}")).send().value();
         let since = &since["started_at"];
         let beat = json!({

@@ -20,43 +20,9 @@ fn dead(server: &Server, queue: &str, error: &str) -> String {
     id
 }
 
-/// Reserves the next job of a queue, and returns the token of its lease.
-pub fn reserve(server: &Server, queue: &str) -> String {
-    let reserve = json!({"queues": [queue], "worker": "w", "limit": 1, "lease_ms": 60_000});
-    let reserved = server.ask("POST", "/v1/reserve").json(&reserve).expect(200).value();
-    reserved["leases"][0]["token"].as_str().unwrap_or_else(|| panic!("{reserved}")).to_owned()
-}
-
-/// Ends a step of the leased job.
-pub fn step(server: &Server, token: &str, name: &str) {
-    let step = json!({"token": token, "name": name, "result": "hunter2"});
-    server.ask("POST", "/v1/checkpoint").json(&step).expect(200);
-}
-
 pub fn status(server: &Server, id: &str) -> String {
     let job = server.get(&format!("/v1/jobs/{id}")).send().expect(200).value();
     job["status"].as_str().unwrap().to_owned()
-}
-
-/// Guard: the steps are those of the job, without their results.
-#[test]
-fn the_page_of_a_job_lists_its_steps() {
-    let server = Server::start(Store::of("memory").unwrap(), &[]);
-    let id = enqueue(&server, &json!({"kind": "mail", "queue": "mails"}));
-    let browser = Browser::new(&server);
-    let page = || browser.get(&format!("/ui/jobs/{id}")).expect(200).text;
-    assert!(steps(&page()).contains(" hidden>"));
-    step(&server, &reserve(&server, "mails"), "charge");
-    let page = page();
-    let steps = steps(&page);
-    assert!(!steps.contains(" hidden>") && steps.contains("<code>charge</code>"), "{steps}");
-    assert!(!page.contains("hunter2"), "{page}");
-}
-
-/// The steps of a job on its page.
-fn steps(page: &str) -> &str {
-    let (_, steps) = page.split_once("id=\"steps\"").expect("steps");
-    steps.split("</section>").next().expect("their end")
 }
 
 /// A list, a job and its actions over each store.

@@ -18,5 +18,6 @@ mod outage;
 mod pages;
 mod pauses;
 mod settings;
+mod steps;
 
 pub use browser::Browser;
