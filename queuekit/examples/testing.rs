@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use queuekit::memory::ManualClock;
-use queuekit::memory::{MemoryStore, Operation, When};
+use queuekit::memory::{ManualClock, MemoryStore, Operation, When};
 use queuekit::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +40,35 @@ impl Handler<Charge> for Ledger {
     }
 }
 
+impl Ledger {
+    fn calls(&self) -> u32 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    fn charged(&self) -> HashMap<JobId, u64> {
+        self.charged.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The handler runs twice, and the customer pays once.
+async fn charges_once_despite_a_crash() -> queuekit::Result<()> {
+    let clock = ManualClock::default();
+    let store = MemoryStore::with_clock(clock.clone());
+    let client = Client::new(store.clone());
+    let ledger = Ledger::default();
+    let id = client.enqueue(Charge { cents: 999 }).await?;
+
+    store.faults().crash_before_ack();
+    Worker::new(client.clone()).handle(ledger.clone()).run_until_idle().await?;
+    clock.advance(Duration::from_secs(3600)); // leases have expired, and retries are due
+    Worker::new(client.clone()).handle(ledger.clone()).run_until_idle().await?;
+
+    assert_eq!(ledger.calls(), 2);
+    assert_eq!(ledger.charged(), HashMap::from([(id, 999)]));
+    println!("  the handler ran 2 x, the customer paid once");
+    Ok(())
+}
+
 /// Injects a fault, runs the worker until no job is left to run, and checks the ledger.
 async fn charges_once_despite(
     fault: impl FnOnce(&MemoryStore),
@@ -59,9 +87,8 @@ async fn charges_once_despite(
     }
     let state = client.jobs().get(id).await?.map(|job| job.state);
     assert_eq!(state, Some(State::Completed));
-    assert_eq!(ledger.calls.load(Ordering::Relaxed), expected_calls);
-    let charged = ledger.charged.lock().unwrap_or_else(PoisonError::into_inner);
-    assert_eq!(*charged, HashMap::from([(id, 999)]));
+    assert_eq!(ledger.calls(), expected_calls);
+    assert_eq!(ledger.charged(), HashMap::from([(id, 999)]));
     println!("  the handler ran {expected_calls} x, the customer paid once");
     Ok(())
 }
@@ -69,7 +96,7 @@ async fn charges_once_despite(
 #[tokio::main]
 async fn main() -> queuekit::Result<()> {
     println!("the process dies after the work and before its ack; the lease runs out:");
-    charges_once_despite(|store| store.faults().crash_before_ack(), 2).await?;
+    charges_once_despite_a_crash().await?;
 
     println!("the worker was cut off for too long; its ack comes too late and changes nothing:");
     charges_once_despite(|store| store.faults().lose_lease(), 2).await?;

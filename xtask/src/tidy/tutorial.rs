@@ -2,21 +2,23 @@ use crate::tidy::finding::Finding;
 use crate::tidy::source::Source;
 use crate::tidy::tree::Page;
 
-/// Pages that build a program, and where the program is, which the compiler checks and tests.
-const TUTORIALS: [(&str, &str); 2] = [
+/// Pages that show a program, and how the paths of the program begin, which the compiler checks and
+/// tests.
+const TUTORIALS: [(&str, &str); 3] = [
+    ("docs/testing.md", "queuekit/examples/testing"),
     ("docs/tutorial.md", "examples/shop/src/"),
     ("examples/webshop/README.md", "examples/webshop/src/"),
 ];
 
-/// Every Rust block of a tutorial is in its program, word for word: otherwise readers would copy
-/// code that was never compiled.
+/// Every Rust block of a tutorial is in its program, word for word but for the indentation of the
+/// whole block: otherwise readers would copy code that was never compiled.
 pub(crate) fn check(pages: &[Page], sources: &[Source]) -> Vec<Finding> {
     let text = |path| pages.iter().find(|page| page.path == path).map(|page| page.text.as_str());
     let mut findings = Vec::new();
     for (page, program) in TUTORIALS {
         let is_compiled = |block: &Block| {
             let mut files = sources.iter().filter(|source| source.path.starts_with(program));
-            files.any(|file| file.text.contains(&block.code))
+            files.any(|file| block.is_in(&file.text))
         };
         let blocks = text(page).map(rust_blocks).unwrap_or_default();
         let strays = blocks.iter().filter(|block| !is_compiled(block));
@@ -31,6 +33,21 @@ pub(crate) fn check(pages: &[Page], sources: &[Source]) -> Vec<Finding> {
 struct Block {
     line: usize,
     code: String,
+}
+
+/// The most that a block of a function is indented.
+const INDENTS: usize = 3;
+
+impl Block {
+    fn is_in(&self, text: &str) -> bool {
+        (0..=INDENTS).any(|indents| {
+            let indented = |line: &str| match line {
+                "" => "\n".to_owned(),
+                line => format!("{:width$}{line}\n", "", width = 4 * indents),
+            };
+            text.contains(&self.code.lines().map(indented).collect::<String>())
+        })
+    }
 }
 
 /// The blocks without the comment in their first line that names their file.
@@ -62,6 +79,12 @@ mod tests {
     #[test]
     fn code_that_the_program_has_passes() {
         assert_eq!(findings("fn main() {\n    go();\n}\n\nfn go() {}\n"), []);
+    }
+
+    #[test]
+    fn code_that_the_program_has_within_a_function_passes() {
+        assert_eq!(findings("mod a {\n    fn main() {\n        go();\n    }\n}\n"), []);
+        assert_ne!(findings("mod a {\n    fn main() {\n    go();\n    }\n}\n"), []);
     }
 
     #[test]
