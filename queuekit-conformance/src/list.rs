@@ -124,6 +124,11 @@ macro_rules! __for_each_case {
 
             leases_of_one_reserve {
                 r1_5_retried_and_new_jobs_of_one_reserve
+                r1_5_a_retried_job_behind_new_ones_of_one_reserve
+                r2_5_a_key_behind_jobs_without_one_holds_for_its_window
+                r5_7_a_missed_deadline_behind_other_jobs_dead_letters
+                (Corrupt) r5_8_an_unreadable_record_behind_other_jobs_dead_letters
+                r9_3_a_reserve_ends_before_the_first_job_that_is_not_due
                 r3_3_a_stale_token_beside_a_valid_lease_of_its_successor
                 [Leases] r3_7_an_extend_of_some_of_a_reserve_spares_the_others
                 [Admin Leases] r6_6_a_cancel_of_one_of_a_reserve_is_told_to_it_alone

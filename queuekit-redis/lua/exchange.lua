@@ -1,6 +1,6 @@
 -- Ends leases, then grants others of the same queue, in one step (contract R3, R4, R5).
 -- Needs lib/queue.lua, lib/job.lua, lib/partition_key.lua, lib/change.lua, lib/recent.lua,
--- lib/reserve.lua, lib/payload.lua.
+-- lib/reserve.lua, lib/plain.lua, lib/payload.lua.
 -- KEYS: those of the queue; for a queue of events also the data of events.
 -- ARGV: 1 most jobs to lease; 2 most leases to take back; 3 most jobs to dead-letter; 4 nonce; 5
 -- ttl in ms; 6 worker; 7 the bytes of the leases that the call has already; 8 most bytes; 9 how

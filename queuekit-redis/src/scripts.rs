@@ -61,6 +61,7 @@ pieces! {
     PARTITION_KEY = "PartitionKey" "partition_key",
     CHANGE = "Change" "change",
     RESERVE = "Reserve" "reserve",
+    PLAIN = "Plain" "plain",
     FRONTIER = "Frontier" "frontier",
     VIEW = "View" "view",
     PAYLOAD = "Payload" "payload",
@@ -101,7 +102,7 @@ scripts! {
     EnqueuePlain: Adds "lib/base" "enqueue_plain",
     // The fence lets the jobs of a schedule's change through once.
     EnqueueOnce: Adds [JOB, PARTITION_KEY, CHANGE] "fence" "lib/enqueue" "enqueue",
-    Exchange: Frees [JOB, PARTITION_KEY, CHANGE, RECENT, RESERVE, PAYLOAD] "exchange",
+    Exchange: Frees [JOB, PARTITION_KEY, CHANGE, RECENT, RESERVE, PLAIN, PAYLOAD] "exchange",
     Actions: Frees [JOB, PARTITION_KEY, CHANGE, RECENT] "actions",
     Clear: Frees [JOB, PARTITION_KEY] "clear",
     Extend: Frees [JOB] "extend",

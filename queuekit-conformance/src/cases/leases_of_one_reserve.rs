@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use queuekit_core::capability::ExtendOutcome;
-use queuekit_core::{Ack, AckOutcome, Lease, LeaseToken, State};
+use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Lease, LeaseToken, State};
 
 use crate::World;
-use crate::kit::{HOUR, TTL, draft, ttl};
+use crate::kit::{HOUR, MINUTE, TTL, draft, ttl, unique};
+
+/// As many jobs as a store may have to see before it takes those behind them to be like them.
+const PLAIN: usize = 9;
 
 fn extended(length: Duration) -> ExtendOutcome {
     ExtendOutcome::Extended { ttl: length, cancel_requested: false }
@@ -28,6 +31,69 @@ pub async fn r1_5_retried_and_new_jobs_of_one_reserve(world: &dyn World) {
         assert_eq!(world.job(lease.id()).await.lease_seq, number);
         world.complete(lease).await;
     }
+}
+
+/// R1.5: the same where the jobs that were leased before come behind many new ones.
+/// Guard: a job is new only if it was never leased.
+pub async fn r1_5_a_retried_job_behind_new_ones_of_one_reserve(world: &dyn World) {
+    let retried = world.lease(draft()).await;
+    world.fail(&retried, MINUTE).await;
+    world.enqueue_n(PLAIN).await;
+    world.advance(MINUTE).await;
+    let leases = world.reserve(PLAIN + 1).await;
+    assert_eq!(leases.len(), PLAIN + 1);
+    let last = &leases[PLAIN];
+    assert_eq!((last.id(), last.attempt, last.token.lease_seq), (retried.id(), 2, 2));
+    world.complete(last).await;
+}
+
+/// R2.5: the key of a job that is leased together with others holds for its window after the end.
+/// Guard: the lease of a job tells that it has a key.
+pub async fn r2_5_a_key_behind_jobs_without_one_holds_for_its_window(world: &dyn World) {
+    world.enqueue_n(PLAIN).await;
+    let id = world.enqueue(unique("k")).await;
+    let leases = world.reserve(PLAIN + 1).await;
+    let lease = leases.iter().find(|lease| lease.id() == id).expect("all were leased");
+    world.complete(lease).await;
+    let duplicate = EnqueueOutcome::Duplicate { existing: id };
+    assert_eq!(world.try_enqueue(unique("k")).await, duplicate);
+}
+
+/// R5.7: a job past its deadline is not leased with the jobs before it.
+/// Guard: the deadline of each job is tested.
+pub async fn r5_7_a_missed_deadline_behind_other_jobs_dead_letters(world: &dyn World) {
+    let before = world.enqueue_n(PLAIN).await;
+    let doomed = world.enqueue(draft().deadline(HOUR)).await;
+    let behind = world.enqueue(draft()).await;
+    world.advance(HOUR).await;
+    let wanted: Vec<_> = before.into_iter().chain([behind]).collect();
+    assert_eq!(world.reserve_ids(100).await, wanted);
+    assert_eq!(world.state(doomed).await, State::Dead);
+}
+
+/// R5.8: the same for a record that cannot be read.
+/// Guard: each record is tested before its job is leased.
+pub async fn r5_8_an_unreadable_record_behind_other_jobs_dead_letters(world: &dyn World) {
+    let mut wanted = world.enqueue_n(PLAIN + 1).await;
+    let broken = wanted.remove(PLAIN - 1);
+    assert!(world.corrupt(broken).await, "the harness states `can_corrupt`, but corrupt failed");
+    let mut served = world.reserve_ids(100).await;
+    served.extend(world.reserve_ids(100).await);
+    assert_eq!(served, wanted);
+    assert_eq!(world.state(broken).await, State::Dead);
+}
+
+/// R9.3: a job that is not due is not leased with the jobs before it.
+/// Guard: the comparison of each job's time with the store's now.
+pub async fn r9_3_a_reserve_ends_before_the_first_job_that_is_not_due(world: &dyn World) {
+    let mut wanted = world.enqueue_n(PLAIN).await;
+    let last = world.enqueue(draft().delay(HOUR)).await;
+    world.advance(HOUR - Duration::from_millis(1)).await;
+    assert_eq!(world.reserve_ids(100).await, wanted);
+    wanted = world.enqueue_n(PLAIN).await;
+    world.advance(Duration::from_millis(1)).await;
+    wanted.push(last);
+    assert_eq!(world.reserve_ids(100).await, wanted);
 }
 
 /// R3.3: a stale lease stays lost in a call that also settles a lease of the reserve that has its

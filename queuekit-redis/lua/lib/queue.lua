@@ -19,7 +19,7 @@ local counted
 
 -- Pieces that a script may need: lib/NAME.lua. Most of the cost of a small call is creating
 -- functions, so a piece is created at its first use.
-local Job, PartitionKey, Change, Frontier, View, Reserve, Payload, Rank, Recent
+local Job, PartitionKey, Change, Frontier, View, Reserve, Plain, Payload, Rank, Recent
 
 local function piece(make)
     return setmetatable({}, {
@@ -39,12 +39,13 @@ local noted, noted_keys = {}, {}
 local function flush(key)
     local command = noted[key]
     noted[key] = nil
-    redis.call(unpack(command, 1, command.size))
+    if command.size > 2 then
+        redis.call(unpack(command, 1, command.size))
+    end
 end
 
--- Notes a member to add or remove, or a field to set. It is written with others at the end, or
--- before its key is read.
-local function write(name, key, first, second)
+-- The command that is noted for a key, to which a caller may add values.
+local function noting(name, key)
     local command = noted[key]
     -- Bounded, because `unpack` puts every value on the stack of Lua.
     if command and (command[1] ~= name or command.size > 2000) then
@@ -56,6 +57,13 @@ local function write(name, key, first, second)
         noted[key] = command
         noted_keys[#noted_keys + 1] = key
     end
+    return command
+end
+
+-- Notes a member to add or remove, or a field to set. It is written with others at the end, or
+-- before its key is read.
+local function write(name, key, first, second)
+    local command = noting(name, key)
     local size = command.size + 1
     command[size] = first
     if second then

@@ -1,5 +1,5 @@
 -- Takes back leases that ran out, and grants others (contract R5, R7). Needs lib/queue.lua,
--- lib/job.lua, lib/partition_key.lua, lib/change.lua and lib/payload.lua.
+-- lib/job.lua, lib/partition_key.lua, lib/change.lua, lib/plain.lua and lib/payload.lua.
 -- ARGV: 1 to 8 as in exchange.lua.
 local limit, reclaims, dead_letters = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local nonce, expires_at, worker = ARGV[4], format('%.0f', now + ARGV[5]), ARGV[6]
@@ -11,6 +11,8 @@ local bytes, most_bytes, full = tonumber(ARGV[7]), tonumber(ARGV[8]), false
 local PART, ENOUGH_BYTES = 16, 16 * 1024 * 1024
 -- How many jobs are taken back at once.
 local BACK_AT_ONCE = 8
+-- The jobs of the first window. If all of them are leased, those behind are likely to be as plain.
+local FIRST_WINDOW = 4
 -- How many keys whose time has come one call looks at, if it may not lease more jobs than that.
 local RINGS = 200
 
@@ -187,6 +189,19 @@ local function join(key)
     table.insert(newcomers, place, { score = it.score, member = member })
 end
 
+-- Redis keeps a small sorted set as a list, in which it looks for each member from the front. A
+-- member of more than 64 bytes makes the set an index, which it stays until it is empty.
+local LONG_MEMBER, MANY = '-----------------------------------------------------------------', 16
+local is_indexed = false
+
+-- Called with the number of jobs that are to be leased together.
+local function index_leases(count)
+    if count >= MANY and not is_indexed then
+        is_indexed = true
+        write('ZADD', Q.leased, '+inf', LONG_MEMBER)
+    end
+end
+
 -- Whether a job can be leased by its data alone; the data has its key too.
 local function is_first(data, state, key)
     return not state and sub(data, DATA.deadline) == NO_TIME and Job.is_readable(data)
@@ -258,6 +273,7 @@ local function walk(window, ids, keys, up_to)
     if next(keys) then
         PartitionKey.fetch(keys)
     end
+    index_leases(#ids)
     local goes_on = true
     local before, last = 0, 0
     for item, id in ipairs(ids) do
@@ -302,17 +318,17 @@ end
 
 -- Leases from the front of `ready`, in windows.
 local function strictly()
-    local from = -1
+    local from, most, level = -1, FIRST_WINDOW, 0
     while granted < limit do
-        local window = call('ZRANGE', Q.ready, from, '+inf', 'BYSCORE', 'LIMIT', 0, limit - granted,
-            'WITHSCORES')
+        local window = call('ZRANGE', Q.ready, from, '+inf', 'BYSCORE', 'LIMIT', 0,
+            math.min(most, limit - granted), 'WITHSCORES')
         if #window == 0 then
             return
         end
         local ids, keys, up_to = {}, {}, -1
         for item = 1, #window, 2 do
             local score = tonumber(window[item + 1])
-            local level = floor(score / LEVEL)
+            level = floor(score / LEVEL)
             if score - level * LEVEL > now then
                 next_at = math.min(next_at or score, score - level * LEVEL)
                 up_to = (level + 1) * LEVEL
@@ -330,6 +346,14 @@ local function strictly()
         if not walk(window, ids, keys, up_to) then
             return
         end
+        if granted == FIRST_WINDOW and up_to < 0 and not next(keys) then
+            granted = Plain.lease(level, limit, granted, {
+                answer = answer, met = met, part = PART, data_of = data_of, fits = fits,
+                index_leases = index_leases, expires_at = expires_at, nonce = nonce,
+                worker = worker,
+            })
+        end
+        most = limit
     end
 end
 
@@ -385,6 +409,7 @@ local function serve(keys)
     if #ids == 0 then
         return true
     end
+    index_leases(#ids)
     local data, states = data_of(ids, 1, #ids), call('HMGET', Q.state, unpack(ids))
     for item, it in ipairs(found) do
         if not data or not serve_key(it, data[item] or '', states[item]) then
@@ -442,6 +467,9 @@ local function reserve(begun)
         else
             strictly()
         end
+    end
+    if is_indexed then
+        call('ZREM', Q.leased, LONG_MEMBER)
     end
     if (granted < limit and not full) or limit == 0 then
         answer[5] = behind and 'more' or next_event()
