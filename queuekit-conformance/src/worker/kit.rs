@@ -54,9 +54,15 @@ impl Live {
         Self { world, switches, client: Client::new(Wrapped(flaky)) }
     }
 
-    /// A worker of the queue `default`, with leases of [`SHORT_TTL`].
+    /// A worker of the queue `default`. Its leases last so long that a machine that stands still for
+    /// seconds costs it none.
     pub(super) fn worker(&self) -> Worker {
-        Worker::new(self.client.clone()).name("suite").lease_ttl_for_tests(SHORT_TTL)
+        Worker::new(self.client.clone()).name("suite")
+    }
+
+    /// A worker whose heartbeats, and the ends of whose leases, come soon.
+    pub(super) fn short_leases(&self) -> Worker {
+        self.worker().lease_ttl_for_tests(SHORT_TTL)
     }
 
     pub(super) async fn enqueue(&self, n: u32) -> JobId {
