@@ -24,8 +24,16 @@ const RESTING_LOOK_S: u64 = 3600;
 /// Queues in further slots are polled.
 const SLOTS: usize = 32;
 
+/// The most queues that a connection watches, because each look names them all. Further ones are
+/// polled.
+const WATCHED: usize = 1000;
+
 /// How many queues a connection watches before it drops those that no worker waits for any more.
 const KEPT: usize = 64;
+
+/// For each queue that a connection watches, a change of the set waits this long: a change connects
+/// again and names all of them, and callers can wait for new queues as often as they like.
+const CHANGE_PAUSE: Duration = Duration::from_millis(1);
 
 type Queues = BTreeSet<QueueName>;
 
@@ -47,17 +55,23 @@ struct Group {
 impl Marker {
     /// Waits for these queues too. The first queue of a connection opens it.
     pub(crate) fn watch(&self, shared: &Arc<Shared>, queues: &[QueueName]) {
-        let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_awaited = |queue: &QueueName| shared.wakeups.is_awaited(queue);
+        let mut by_group: HashMap<Option<u16>, Vec<&QueueName>> = HashMap::new();
         for queue in queues {
             let group = shared.topology.group_of(&shared.keyspace.marker(queue));
+            by_group.entry(group).or_default().push(queue);
+        }
+        let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_awaited = |queue: &QueueName| shared.wakeups.is_awaited(queue);
+        for (group, queues) in by_group {
             if !groups.contains_key(&group) && groups.len() == SLOTS {
                 remove_unawaited(&mut groups, is_awaited);
             }
             if let Some(Group { watched, .. }) = groups.get(&group) {
-                watched.send_if_modified(|watched| add(watched, queue, is_awaited));
+                watched.send_if_modified(|watched| add(watched, &queues, is_awaited));
             } else if groups.len() < SLOTS {
-                let (watched, look) = watch::channel(Queues::from([queue.clone()]));
+                let mut first = Queues::new();
+                add(&mut first, &queues, is_awaited);
+                let (watched, look) = watch::channel(first);
                 let seen = Arc::<Mutex<Queues>>::default();
                 groups.insert(group, Group { watched, seen: Arc::clone(&seen) });
                 shared.io.spawn(wait(Arc::downgrade(shared), look, seen));
@@ -83,16 +97,23 @@ fn remove_unawaited(groups: &mut Groups, is_awaited: impl Fn(&QueueName) -> bool
     groups.retain(|_, group| group.watched.borrow().iter().any(&is_awaited));
 }
 
-/// Adds a queue, and returns whether the set has changed. Whenever the set would double, it first
-/// drops the queues that no worker waits for any more: callers can invent names without end.
-fn add(watched: &mut Queues, queue: &QueueName, is_awaited: impl Fn(&QueueName) -> bool) -> bool {
-    if watched.contains(queue) {
-        return false;
-    }
-    if watched.len() >= KEPT && watched.len().is_power_of_two() {
+/// Adds as many of these queues as there is room for, and returns whether it has added any.
+/// Whenever the set would double or be full, it first drops the queues that no worker waits for any
+/// more: callers can invent names without end.
+fn add(
+    watched: &mut Queues,
+    queues: &[&QueueName],
+    is_awaited: impl Fn(&QueueName) -> bool,
+) -> bool {
+    let new: Vec<_> = queues.iter().filter(|queue| !watched.contains(**queue)).collect();
+    let size = |queues: usize| queues.max(KEPT).next_power_of_two();
+    let (before, after) = (watched.len(), watched.len() + new.len());
+    if size(before) < size(after) || after > WATCHED {
         watched.retain(is_awaited);
     }
-    watched.insert(queue.clone())
+    let kept = watched.len();
+    watched.extend(new.into_iter().take(WATCHED.saturating_sub(kept)).copied().cloned());
+    watched.len() > kept
 }
 
 /// Runs until the store or the group is dropped.
@@ -101,7 +122,9 @@ async fn wait(
     mut watched: watch::Receiver<Queues>,
     seen: Arc<Mutex<Queues>>,
 ) {
-    let see = |queues: Queues| *seen.lock().unwrap_or_else(PoisonError::into_inner) = queues;
+    let see = |queues| {
+        std::mem::replace(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner), queues)
+    };
     let mut failures = 0;
     while let Some(strong) = shared.upgrade() {
         if watched.has_changed().is_err() {
@@ -115,13 +138,22 @@ async fn wait(
         drop(strong);
         let ended = match connected {
             Ok((node, connection)) => {
+                if failures > 0 {
+                    // Markers may have been lost while nobody looked.
+                    ring_all(&shared);
+                }
                 failures = 0;
                 see(watched.borrow_and_update().clone());
                 let ended = look(&shared, connection, &mut watched).await;
-                see(Queues::new());
-                // A resting worker is not woken any more: from now on it has to look by itself.
-                if let (Err(_), Some(shared)) = (&ended, shared.upgrade()) {
-                    shared.wakeups.ring_all();
+                let seen = see(Queues::new());
+                match (&ended, shared.upgrade()) {
+                    // The last look may have taken a marker that it no longer tells.
+                    (Ok(()), Some(shared)) => {
+                        seen.iter().for_each(|queue| shared.wakeups.ring(queue));
+                    }
+                    // A resting worker is not woken any more: from now on it has to look by itself.
+                    (Err(_), _) => ring_all(&shared),
+                    (Ok(()), None) => {}
                 }
                 ended.map_err(|failure| (Some(node), failure))
             }
@@ -145,9 +177,13 @@ async fn connect(shared: &Shared, marker: &str) -> Outcome<(Arc<Node>, Multiplex
     let node = shared.topology.node_of(marker).await?;
     let connected = node.link(Call::Read).connect().await;
     let connection = connected.inspect_err(|_| node.suspect(true))?;
-    // Markers may have been set while nobody looked.
-    shared.wakeups.ring_all();
     Ok((node, connection))
+}
+
+fn ring_all(shared: &Weak<Shared>) {
+    if let Some(shared) = shared.upgrade() {
+        shared.wakeups.ring_all();
+    }
 }
 
 /// Looks for markers until the connection fails or the set of queues changes. A waiting look cannot
@@ -164,6 +200,13 @@ async fn look(
     else {
         return Ok(());
     };
+    let pause = CHANGE_PAUSE * u32::try_from(queues.len()).unwrap_or(u32::MAX);
+    let changes_at = tokio::time::Instant::now() + pause;
+    let change = async {
+        tokio::time::sleep_until(changes_at).await;
+        drop(watched.changed().await);
+    };
+    tokio::pin!(change);
     loop {
         let Some(rests) = shared.upgrade().map(|shared| shared.resting.any()) else {
             return Ok(());
@@ -175,10 +218,7 @@ async fn look(
         let asked = connection.send_packed_command(&command);
         let answer = tokio::select! {
             answer = tokio::time::timeout(limit, asked) => answer,
-            changed = watched.changed() => {
-                drop(changed);
-                return Ok(());
-            }
+            () = &mut change => return Ok(()),
         };
         let Ok(answer) = answer else {
             let message = "the connection that waits for markers does not answer";
@@ -269,11 +309,25 @@ mod tests {
         let mut watched = Queues::new();
         for number in 0..10_000 {
             let is_awaited = |queue: &QueueName| awaited.contains(queue);
-            add(&mut watched, &awaited[number % 100], is_awaited);
-            assert!(add(&mut watched, &queue(format!("invented-{number}")), is_awaited));
+            add(&mut watched, &[&awaited[number % 100]], is_awaited);
+            assert!(add(&mut watched, &[&queue(format!("invented-{number}"))], is_awaited));
         }
         assert!(watched.len() <= 2 * 128, "{} are watched", watched.len());
         assert!(awaited.iter().all(|queue| watched.contains(queue)));
-        assert!(!add(&mut watched, &awaited[0], |_| true));
+        assert!(!add(&mut watched, &[&awaited[0]], |_| true));
+    }
+
+    /// Guard: the bound of the set, and that a full one makes room.
+    #[test]
+    fn s6_a_connection_watches_so_many_queues_and_the_others_are_polled() {
+        let many: Vec<QueueName> = (0..WATCHED + 10).map(|n| queue(format!("q{n}"))).collect();
+        let many: Vec<&QueueName> = many.iter().collect();
+        let mut watched = Queues::new();
+        assert!(add(&mut watched, &many, |_| true));
+        assert_eq!(watched.len(), WATCHED);
+        let new = queue("new".to_owned());
+        assert!(!add(&mut watched, &[&new], |_| true), "all are awaited");
+        assert!(add(&mut watched, &[&new], |queue| queue.as_str() != "q0"));
+        assert_eq!((watched.len(), watched.contains(&new)), (WATCHED, true));
     }
 }
