@@ -54,8 +54,8 @@ impl Live {
         Self { world, switches, client: Client::new(Wrapped(flaky)) }
     }
 
-    /// A worker of the queue `default`. Its leases last so long that a machine that stands still for
-    /// seconds costs it none.
+    /// A worker of the queue `default`. Its leases last so long that a machine which stands still
+    /// for seconds costs it none.
     pub(super) fn worker(&self) -> Worker {
         Worker::new(self.client.clone()).name("suite")
     }

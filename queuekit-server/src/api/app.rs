@@ -17,6 +17,7 @@ use crate::web::fair_share::SharePermit;
 use crate::web::json::BodyReader;
 use crate::web::keys::Keys;
 use crate::web::limits::LiveLimits;
+use crate::web::lookups::{LookupTurn, lookup_turn_with};
 use crate::web::memory_budget::RequestBudget;
 use crate::web::{Caller, Problem};
 
@@ -28,6 +29,8 @@ pub(crate) struct App(Arc<Shared>);
 const FRESH: Duration = Duration::from_millis(900);
 /// For how long figures are kept fresh after the last look at them.
 const SEEN_FOR: Duration = Duration::from_secs(2);
+/// A long poll takes a place for each this many queues that it waits for.
+const QUEUES_PER_PLACE: usize = 50;
 /// How long the store may take to answer a health check.
 const READY_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -189,6 +192,19 @@ impl App {
         self.0.limits.polls.take(caller)
     }
 
+    /// Places among long polls for one that waits for this many queues: their names take memory,
+    /// and the store watches each of them.
+    ///
+    /// # Errors
+    /// As [`poll`](Self::poll).
+    pub(crate) fn poll_queues(
+        &self,
+        caller: &Caller,
+        queues: usize,
+    ) -> Result<SharePermit, Problem> {
+        self.0.limits.polls.take_many(caller, queues.div_ceil(QUEUES_PER_PLACE))
+    }
+
     /// A place among reserve calls that do not wait.
     ///
     /// # Errors
@@ -213,6 +229,19 @@ impl App {
         let mut budget = self.no_budget(caller);
         budget.wait_for(BUDGET_BYTES).await?;
         Ok(budget)
+    }
+
+    /// Memory for an answer that the store has to add up, and a turn to read it.
+    ///
+    /// # Errors
+    /// 429 or 503 if there is none for a while.
+    pub(super) async fn look_up(
+        &self,
+        caller: &Caller,
+    ) -> Result<(RequestBudget, LookupTurn), Problem> {
+        let mut budget = self.no_budget(caller);
+        let turn = lookup_turn_with(&mut budget, BUDGET_BYTES).await?;
+        Ok((budget, turn))
     }
 
     /// Memory for one job, taken before it is read.

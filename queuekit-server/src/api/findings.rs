@@ -5,6 +5,7 @@ use axum::extract::State;
 use queuekit::store::BackendExt;
 
 use super::app::App;
+use crate::web::lookups::lookup_turn;
 use crate::web::{Caller, Problem};
 use crate::wire::FindingsBody;
 
@@ -21,6 +22,7 @@ pub(super) async fn list_findings(
     caller: Caller,
 ) -> Result<Answer<FindingsBody>, Problem> {
     caller.need_whole_store()?;
+    let _turn = lookup_turn(&caller).await?;
     let findings = app.store().all_findings().await?;
     Ok(Answer(FindingsBody { findings: findings.into_iter().map(Into::into).collect() }))
 }

@@ -54,8 +54,9 @@ pub(super) async fn list_queues(
     caller.need(Scope::Read)?;
     let after = query.after.map(QueueName::new).transpose()?;
     let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
-    let budget = app.budget(&caller).await?;
+    let (budget, turn) = app.look_up(&caller).await?;
     let body = page_of_queues(&app, &caller, after, limit).await?;
+    drop(turn);
     response_budget::answer(budget, &body).await
 }
 

@@ -11,7 +11,7 @@ use queuekit::schedules::ScheduleName;
 use queuekit::{ErrorKind, QueueName};
 
 use super::app::App;
-use crate::web::lookups::lookup_turn;
+use crate::web::lookups::{LookupLine, lookup_line};
 use crate::web::quota::{Charge, Quota};
 use crate::web::{Caller, Problem};
 
@@ -58,15 +58,35 @@ impl<N: QuotaCounted> QuotaCharge<N> {
         caller: &Caller,
         names: impl Iterator<Item = &N> + Send,
     ) -> Result<Option<Self>, Problem> {
+        if caller.counted().is_none() {
+            return Ok(None);
+        }
+        let names = N::quota(app).unknown(names);
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let line = lookup_line(caller).await?;
+        // Another request of the key may have looked them up meanwhile.
+        Self::admit_in(&line, app, caller, names.iter()).await
+    }
+
+    /// The same for a caller at the head of its line, which may hold what other keys wait for.
+    ///
+    /// # Errors
+    /// As [`admit`](Self::admit).
+    pub(super) async fn admit_in(
+        line: &LookupLine,
+        app: &App,
+        caller: &Caller,
+        names: impl Iterator<Item = &N> + Send,
+    ) -> Result<Option<Self>, Problem> {
         let Some(key) = caller.counted() else { return Ok(None) };
         let quota = N::quota(app);
         let mut names = quota.unknown(names);
         if names.is_empty() {
             return Ok(None);
         }
-        let _turn = lookup_turn(caller).await?;
-        // Another request of the key may have looked them up meanwhile.
-        names = quota.unknown(names.iter());
+        let _turn = line.turn().await?;
         let there = N::find(app, &names).await?;
         names.retain(|name| !there.contains(name));
         quota.learn(there);

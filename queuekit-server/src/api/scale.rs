@@ -11,6 +11,8 @@ use utoipa::IntoParams;
 
 use super::app::App;
 use super::params::Params;
+use crate::web::lookups::lookup_turn;
+use crate::web::off_the_runtime::slow_off_the_runtime;
 use crate::web::{Caller, Problem, Scope};
 use crate::wire::BATCH;
 
@@ -55,8 +57,13 @@ pub(super) async fn scale(
         Some(names) => names.contains(&queue.name),
         None => caller.sees_queue(queue.name.as_str()),
     };
-    let queues = figures.queues.iter().filter(is_meant);
-    Ok(Answer(Scale::of(queues, &figures.workers, query.slots_per_worker)))
+    // Workers may name many queues.
+    let _turn = lookup_turn(&caller).await?;
+    let scale = || {
+        let queues = figures.queues.iter().filter(is_meant);
+        Scale::of(queues, &figures.workers, query.slots_per_worker)
+    };
+    Ok(Answer(slow_off_the_runtime(&caller, scale).await))
 }
 
 fn named(text: &str) -> Result<HashSet<QueueName>, Problem> {

@@ -18,7 +18,6 @@ use super::app::App;
 use super::audit::audited;
 use super::params::{Named, Params};
 use super::quota_charge::QuotaCounted;
-use crate::web::lookups::lookup_turn;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::off_the_runtime::slow_off_the_runtime;
 use crate::web::{Caller, Json, ManageScope, Problem, Scope, response_budget};
@@ -160,9 +159,10 @@ pub(super) async fn delete_schedule(
     caller.need(Scope::Manage)?;
     let (here, asking, target) = (app.clone(), caller.clone(), format!("schedule {name}"));
     let removing = async move {
+        // Other keys may wait for the turn, so the memory of the caller's key comes first.
+        let mut budget = app.budget(&asking).await?;
         let _turn = app.limits().schedules.turns.of(&name).await;
         let may_change = seen_by(&asking);
-        let mut budget = app.budget(&asking).await?;
         // An unreadable schedule can be deleted only with a key that is not restricted.
         if asking.is_bound() {
             found(&app, &asking, Scope::Manage, &name, &mut budget).await?;
@@ -248,9 +248,7 @@ pub(super) async fn next_runs(
         return Err(Problem::invalid("count", "count must be 1..=100"));
     }
     caller.need(Scope::Read)?;
-    // Those that wait for each other hold no memory.
-    let _turn = lookup_turn(&caller).await?;
-    let mut budget = app.no_budget(&caller);
+    let (mut budget, _turn) = app.look_up(&caller).await?;
     found(&app, &caller, Scope::Read, &name, &mut budget).await?;
     let next = app.client().schedules().upcoming(&name, count).await?;
     let next = next.into_iter().map(Time).collect();
@@ -273,6 +271,7 @@ async fn turn(
     let mut budget = app.no_budget(caller);
     let (here, asking, turned) = (app.clone(), caller.clone(), name.clone());
     let turning = async move {
+        budget.wait_for(BUDGET_BYTES).await?;
         let _turn = here.limits().schedules.turns.of(&turned).await;
         let may_change = seen_by(&asking);
         found(&here, &asking, Scope::Manage, &turned, &mut budget).await?;

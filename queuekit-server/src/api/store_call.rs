@@ -52,6 +52,7 @@ mod tests {
     use crate::config::{HttpFlags, Sources};
     use crate::web::Scope;
     use crate::web::auth::tests::caller_of;
+    use crate::web::fair_share::ShareSize;
     use crate::web::keys::{Keys, NewKey};
     use crate::web::limits::LiveLimits;
     use crate::web::lookups::lookup_turn;
@@ -184,12 +185,23 @@ mod tests {
         path: &str,
         body: &str,
     ) -> Option<StatusCode> {
+        ask_within(ALL_IS_DONE, server, secret, method, path, body).await
+    }
+
+    async fn ask_within(
+        time: Duration,
+        server: &Router,
+        secret: &str,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Option<StatusCode> {
         let request = Request::builder().method(method).uri(path);
         let request = request.header("authorization", format!("Bearer {secret}"));
         let request = request.header("host", "localhost");
         let request = request.header("content-type", "application/json");
         let request = request.body(Body::from(body.to_owned())).unwrap();
-        let answer = timeout(ALL_IS_DONE, server.clone().oneshot(request)).await;
+        let answer = timeout(time, server.clone().oneshot(request)).await;
         answer.ok().map(|answer| answer.unwrap().status())
     }
 
@@ -224,16 +236,54 @@ mod tests {
         }
     }
 
-    /// Guard: the turn, which other keys do not wait for.
+    /// Guard: the turn, which other keys do not wait for. To write an answer blocks its thread, so
+    /// the test has several, and a clock that runs.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn s6_a_key_has_one_thing_at_a_time_that_the_store_has_to_add_up() {
+        let (server, _, [own, other]) = server(["lookups.own", "lookups.other"]);
+        let paths = [
+            "/v1/queues",
+            "/v1/queues/q",
+            "/v1/workers",
+            "/v1/subscriptions",
+            "/v1/subscriptions/c",
+            "/v1/schedules/s/next",
+            "/v1/scale",
+            "/v1/findings",
+        ];
+        for path in paths {
+            let ask = async |secret, time| ask_within(time, &server, secret, "GET", path, "").await;
+            let (soon, ever) = (Duration::from_millis(20), Duration::from_secs(5));
+            let turn = lookup_turn(&caller_of("lookups.own", 1)).await.unwrap();
+            assert_eq!(ask(&own, soon).await, None, "{path} waits");
+            let answered = ask(&other, ever).await;
+            assert!(answered.is_some(), "{path} of another key");
+            drop(turn);
+            assert_eq!(ask(&own, ever).await, answered, "{path}");
+        }
+    }
+
+    /// Guard: the places of a long poll, and that they are no more than a key may have.
     #[tokio::test(start_paused = true)]
-    async fn s6_a_key_has_the_next_times_of_one_schedule_computed_at_once() {
-        let (server, _, [own, other]) = server(["next.own", "next.other"]);
-        let ask = async |secret| ask(&server, secret, "GET", "/v1/schedules/s/next", "").await;
-        let turn = lookup_turn(&caller_of("next.own", 1)).await.unwrap();
-        assert_eq!(ask(&own).await, None, "it waits");
-        assert_eq!(ask(&other).await, Some(StatusCode::NOT_FOUND));
-        drop(turn);
-        assert_eq!(ask(&own).await, Some(StatusCode::NOT_FOUND));
+    async fn s6_a_long_poll_takes_a_place_for_each_50_queues() {
+        let (server, limits, [own]) = server(["a"]);
+        let poll = async |queues: usize| {
+            let queues: Vec<_> = (0..queues).map(|n| format!("q{n}")).collect();
+            let body = json!({"queues": queues, "worker": "w", "wait_ms": 1}).to_string();
+            ask(&server, &own, "POST", "/v1/reserve", &body).await
+        };
+        let key = caller_of("a", 1);
+        let mut held: Vec<_> = std::iter::from_fn(|| limits.polls.take(&key).ok()).collect();
+        assert_eq!(poll(1).await, Some(StatusCode::TOO_MANY_REQUESTS));
+        held.pop();
+        // One that waits gets no answer yet.
+        assert_eq!(poll(50).await, None);
+        assert_eq!(poll(51).await, Some(StatusCode::TOO_MANY_REQUESTS));
+        held.pop();
+        assert_eq!(poll(51).await, None);
+        limits.polls.resize(ShareSize { all: 4, of_key: 1 });
+        held.clear();
+        assert_eq!(poll(1000).await, None, "it takes all places of its key");
     }
 
     #[tokio::test(start_paused = true)]
@@ -313,7 +363,15 @@ mod tests {
             drop(most);
             assert!(post(path, body(four)).await.is_some(), "{path} has room");
         }
+        let reserve = async |queues: u32| {
+            let queues: Vec<_> = (0..queues).map(|n| format!("q{n}")).collect();
+            post("/v1/reserve", json!({"queues": queues, "worker": "w"})).await
+        };
         let key = caller_of("a", 1);
+        let most = limits.store_calls.place(CallSort::Reserve, &key, 2 * BATCH - 63).await;
+        assert!(reserve(1).await.is_some(), "there is room");
+        assert!(reserve(5).await.is_none(), "a reserve of five queues waits");
+        drop(most);
         let _most = limits.store_calls.place(CallSort::Enqueue, &key, 2 * BATCH - 50).await;
         assert!(post("/v1/jobs", json!({"jobs": jobs(1)})).await.is_some());
         assert!(post("/v1/jobs", json!({"jobs": jobs(4)})).await.is_none());

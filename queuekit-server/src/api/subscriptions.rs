@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use queuekit::RetryPolicy;
 use queuekit::events::{
     ConsumerName, ConsumerStats, Consumers, Replay, ReplayFrom, Subscription, SubscriptionDraft,
@@ -19,7 +20,8 @@ use super::app::App;
 use super::audit::audited;
 use super::params::Named;
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
-use crate::web::{Caller, Json, ManageScope, Problem, Scope};
+use crate::web::lookups::{LookupLine, lookup_line};
+use crate::web::{Caller, Json, ManageScope, Problem, Scope, response_budget};
 use crate::wire::{
     ConsumerStatsBody, NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody,
     SubscriptionsBody, Time, millis,
@@ -33,12 +35,15 @@ use crate::wire::{
 pub(super) async fn list_subscriptions(
     State(app): State<App>,
     caller: Caller,
-) -> Result<Answer<SubscriptionsBody>, Problem> {
+) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
+    // All subscriptions are one document.
+    let (budget, turn) = app.look_up(&caller).await?;
     let all = app.client().consumers().list().await?;
+    drop(turn);
     let seen = all.iter().filter(|one| caller.sees_queue(&queue_of(one.consumer())));
     let subscriptions = seen.map(|one| SubscriptionBody::of(one, None)).collect();
-    Ok(Answer(SubscriptionsBody { subscriptions }))
+    response_budget::answer(budget, &SubscriptionsBody { subscriptions }).await
 }
 
 /// Gets the subscription of a consumer, with its figures.
@@ -56,10 +61,10 @@ pub(super) async fn get_subscription(
     Named(consumer): Named<ConsumerName>,
 ) -> Result<Answer<SubscriptionBody>, Problem> {
     let consumers = admitted(&app, &caller, Scope::Read, &consumer)?;
+    // The figures are made of the deliveries that ended last, payloads included.
+    let (_budget, _turn) = app.look_up(&caller).await?;
     let found = consumers.get(&consumer).await?;
     let found = found.ok_or_else(|| Problem::not_found("subscription"))?;
-    // They are made of the deliveries that ended last, payloads included.
-    let _budget = app.budget(&caller).await?;
     let stats = consumers.stats(&consumer).await?;
     Ok(Answer(SubscriptionBody::of(&found, Some(stats))))
 }
@@ -101,10 +106,10 @@ async fn put(
     keeps_enabled: bool,
 ) -> Result<(Subscription, bool), Problem> {
     let queue = given.consumer().queue()?;
-    let _turn = turn(&app).await;
+    let (line, _turn) = turn(&app, caller).await?;
     fan_out::admit(&app, caller, &given).await?;
-    let new = QuotaCharge::admit(&app, caller, once(given.consumer())).await?;
-    let new_queue = QuotaCharge::admit(&app, caller, once(&queue)).await?;
+    let new = QuotaCharge::admit_in(&line, &app, caller, once(given.consumer())).await?;
+    let new_queue = QuotaCharge::admit_in(&line, &app, caller, once(&queue)).await?;
     let putting = async move {
         let consumers = app.client().consumers();
         if keeps_enabled {
@@ -132,17 +137,20 @@ pub(super) async fn delete_subscription(
 ) -> Result<StatusCode, Problem> {
     admitted(&app, &caller, Scope::Manage, &consumer)?;
     let target = format!("subscription {consumer}");
-    audited(&app, &caller, "delete", target, remove(app.clone(), consumer)).await
+    let removing = remove(app.clone(), caller.clone(), consumer);
+    audited(&app, &caller, "delete", target, removing).await
 }
 
 /// Subscriptions change one after another: they are one document, and a limit may concern several.
-/// A change holds the turn until what exists is counted.
-async fn turn(app: &App) -> OwnedMutexGuard<()> {
-    app.limits().subscriptions.turns.of("subscriptions").await
+/// A change holds the turn until what exists is counted. All keys wait for it, so what the caller
+/// would wait for behind requests of its own key comes first.
+async fn turn(app: &App, caller: &Caller) -> Result<(LookupLine, OwnedMutexGuard<()>), Problem> {
+    let line = lookup_line(caller).await?;
+    Ok((line, app.limits().subscriptions.turns.of("subscriptions").await))
 }
 
-async fn remove(app: App, consumer: ConsumerName) -> Result<StatusCode, Problem> {
-    let _turn = turn(&app).await;
+async fn remove(app: App, caller: Caller, consumer: ConsumerName) -> Result<StatusCode, Problem> {
+    let _turn = turn(&app, &caller).await?;
     let removed = match app.client().consumers().remove(&consumer).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(Problem::not_found("subscription")),
@@ -305,7 +313,7 @@ mod tests {
     use tokio::sync::Semaphore;
 
     use super::*;
-    use crate::api::test_app::app_with;
+    use crate::api::test_app::{app_of, app_with};
     use crate::web::auth::tests::caller_of;
 
     /// The answer to the second change of subscriptions comes when a permit is there.
@@ -332,6 +340,25 @@ mod tests {
         }
     }
 
+    /// Guard: the line of the key comes before the turn of all.
+    #[tokio::test]
+    async fn s6_a_change_that_waits_for_its_own_key_keeps_no_other_from_the_turn() {
+        let app = app_of(Client::new(MemoryStore::new()));
+        let put_by = |key: &'static str| {
+            let wants = SubscriptionDraft::new(key, "*").build().unwrap();
+            let app = app.clone();
+            tokio::spawn(async move { put(app, &caller_of(key, 1), wants, false).await.is_ok() })
+        };
+        let own = lookup_line(&caller_of("subscriptions.own", 1)).await.unwrap();
+        let waiting = put_by("subscriptions.own");
+        settle().await;
+        let other = put_by("subscriptions.other");
+        settle().await;
+        assert!((waiting.is_finished(), other.is_finished()) == (false, true));
+        drop(own);
+        assert!(waiting.await.unwrap() && other.await.unwrap());
+    }
+
     async fn settle() {
         for _ in 0..100 {
             tokio::task::yield_now().await;
@@ -355,7 +382,8 @@ mod tests {
                 .map_err(|problem| problem.kind())
         };
         put_it("one").await.unwrap();
-        let deleting = tokio::spawn(remove(app.clone(), ConsumerName::new("one").unwrap()));
+        let deleting =
+            tokio::spawn(remove(app.clone(), caller_of("b", 1), ConsumerName::new("one").unwrap()));
         settle().await;
         let opened = async {
             settle().await;

@@ -64,9 +64,18 @@ impl FairShare {
     /// # Errors
     /// 429 if the key has its part; 503 if all places are taken.
     pub(crate) fn take(&self, caller: &Caller) -> Result<SharePermit, Problem> {
+        self.take_many(caller, 1)
+    }
+
+    /// Several places, but no more than a key may have.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take).
+    pub(crate) fn take_many(&self, caller: &Caller, places: usize) -> Result<SharePermit, Problem> {
+        let places = places.min(self.keys().each) as u32;
         // The share of the key first, so that a key beyond it takes nothing from others.
-        let own = self.take_for_key(caller, 1)?;
-        Ok(SharePermit(own, self.take_shared(1)?))
+        let own = self.take_for_key(caller, places)?;
+        Ok(SharePermit(own, self.take_shared(places)?))
     }
 
     /// Waits until a place of the key's part is free, and then one of all.

@@ -4,8 +4,11 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use super::auth::Caller;
-use super::fair_share::{FairShare, SharePermit, ShareSize};
+use super::fair_share::{FairShare, ShareSize};
+use super::memory_budget::RequestBudget;
 use super::problem::Problem;
 
 /// How long a look-up waits for its turn.
@@ -16,11 +19,57 @@ const AT_ONCE: usize = 4;
 static LOOKUPS: LazyLock<FairShare> = LazyLock::new(turns);
 
 /// A turn to look something up; others wait until it is dropped.
+#[derive(Debug)]
+#[expect(dead_code, reason = "it is only dropped")]
+pub(crate) struct LookupTurn(LookupLine, OwnedSemaphorePermit);
+
+/// The head of the line of a key's look-ups, until it is dropped. Who holds it waits for no request
+/// of the same key, and so may hold what other keys wait for.
+#[derive(Debug)]
+#[expect(dead_code, reason = "it is only dropped")]
+pub(crate) struct LookupLine(Option<OwnedSemaphorePermit>);
+
+/// Waits for a turn.
 ///
 /// # Errors
 /// 429 if look-ups of the same key take too long; 503 if those of others do.
-pub(crate) async fn lookup_turn(caller: &Caller) -> Result<SharePermit, Problem> {
-    LOOKUPS.wait(caller, WAIT_MAX).await
+pub(crate) async fn lookup_turn(caller: &Caller) -> Result<LookupTurn, Problem> {
+    let line = lookup_line(caller).await?;
+    let turn = line.turn().await?;
+    Ok(LookupTurn(line, turn))
+}
+
+/// The same for a look-up that needs memory. A turn holds up other keys, so the memory of the
+/// caller's key comes before it.
+///
+/// # Errors
+/// As [`lookup_turn`]; 429 or 503 if there is no memory for a while.
+pub(crate) async fn lookup_turn_with(
+    budget: &mut RequestBudget,
+    bytes: usize,
+) -> Result<LookupTurn, Problem> {
+    let line = lookup_line(budget.caller()).await?;
+    budget.wait_for(bytes).await?;
+    let turn = line.turn().await?;
+    Ok(LookupTurn(line, turn))
+}
+
+/// Waits for the head of the line.
+///
+/// # Errors
+/// 429 if look-ups of the same key take too long.
+pub(crate) async fn lookup_line(caller: &Caller) -> Result<LookupLine, Problem> {
+    LOOKUPS.wait_for_key(caller, 1, WAIT_MAX).await.map(LookupLine)
+}
+
+impl LookupLine {
+    /// A turn for a look-up of this key.
+    ///
+    /// # Errors
+    /// 503 if look-ups of other keys take too long.
+    pub(crate) async fn turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        LOOKUPS.wait_for_shared(1, WAIT_MAX).await
+    }
 }
 
 /// Guard: however many look-ups a key begins, only one of them asks the store, so that calls of

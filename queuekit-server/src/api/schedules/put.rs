@@ -9,6 +9,7 @@ use queuekit::{ErrorKind, QueueName};
 use super::{need_own, rate, scheduler, seen_by};
 use crate::api::app::App;
 use crate::api::quota_charge::{QuotaCharge, run_to_end, with_quota};
+use crate::web::lookups::lookup_line;
 use crate::web::{Caller, Problem};
 
 /// The stored schedule, and whether it is new. Runs to its end even if the client disconnects: a
@@ -24,13 +25,15 @@ pub(super) async fn put(
     definition: Definition,
     paused: Option<bool>,
 ) -> Result<(bool, Schedule), Problem> {
+    // Other keys may wait for the turn, so it comes after what the caller's own requests wait for.
+    let line = lookup_line(&caller).await?;
     let turn = app.limits().schedules.turns.of(definition.name()).await;
     need_own(&app, &caller, definition.name()).await?;
-    let new = QuotaCharge::admit(&app, &caller, once(definition.name())).await?;
+    let new = QuotaCharge::admit_in(&line, &app, &caller, once(definition.name())).await?;
     let rate = rate::charge(&app, &caller, &definition).await?;
     let queue = definition.job().queue();
     // The first occurrence would create the queue. Create it now, so that it counts.
-    if let Some(new_queue) = QuotaCharge::admit(&app, &caller, once(queue)).await? {
+    if let Some(new_queue) = QuotaCharge::admit_in(&line, &app, &caller, once(queue)).await? {
         with_quota(Some(new_queue), create(app.clone(), queue.clone())).await?;
     }
     let putting = async move {
@@ -87,6 +90,7 @@ mod tests {
     use super::super::run::run_schedule;
     use super::super::{delete_schedule, pause_schedule};
     use super::*;
+    use crate::api::answer_memory::BUDGET_BYTES;
     use crate::api::params::Named;
     use crate::api::test_app::app_of;
     use crate::web::Scope;
@@ -188,6 +192,50 @@ mod tests {
     async fn settle() {
         for _ in 0..100 {
             tokio::task::yield_now().await;
+        }
+    }
+
+    /// Guard: what a key waits for behind its own requests comes before the turn of a name.
+    #[tokio::test]
+    async fn s6_a_change_that_waits_for_its_own_key_keeps_no_other_from_the_turn() {
+        let app = app_of(Client::new(MemoryStore::new()));
+        let put_by = |key: &'static str| {
+            let draft = daily("q").build().unwrap();
+            let putting = put(app.clone(), caller_of(key, 1), draft, None);
+            tokio::spawn(async move { putting.await.is_ok() })
+        };
+        let own = lookup_line(&caller_of("schedules.own", 1)).await.unwrap();
+        let waiting = put_by("schedules.own");
+        settle().await;
+        let other = put_by("schedules.other");
+        settle().await;
+        assert!((waiting.is_finished(), other.is_finished()) == (false, true));
+        drop(own);
+        assert!(waiting.await.unwrap() && other.await.unwrap());
+        let caller = caller_for("q", Scope::Manage);
+        // The memory for answers of this key.
+        let mut all = Vec::new();
+        loop {
+            let mut budget = app.no_budget(&caller);
+            if budget.take_for_answer(BUDGET_BYTES).await.is_err() {
+                break;
+            }
+            all.push(budget);
+        }
+        for action in ["pause", "delete"] {
+            let (state, caller) = (State(app.clone()), caller.clone());
+            let name = Named(ScheduleName::new("s").unwrap());
+            let waiting = tokio::spawn(async move {
+                match action {
+                    "pause" => pause_schedule(state, caller, name).await.is_ok(),
+                    _ => delete_schedule(state, caller, name).await.is_ok(),
+                }
+            });
+            settle().await;
+            let other = put_by("schedules.other");
+            settle().await;
+            assert!((waiting.is_finished(), other.is_finished()) == (false, true), "{action}");
+            waiting.abort();
         }
     }
 

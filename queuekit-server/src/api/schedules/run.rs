@@ -43,9 +43,9 @@ pub(crate) async fn run_schedule(
     let (here, asking, target) = (app.clone(), caller.clone(), format!("schedule {name}"));
     let running = async move {
         let _place = app.limits().store_calls.place(CallSort::Enqueue, &asking, items).await?;
+        let mut budget = app.budget(&asking).await?;
         let _turn = app.limits().schedules.turns.of(&name).await;
         let may_change = seen_by(&asking);
-        let mut budget = app.no_budget(&asking);
         found(&app, &asking, Scope::Manage, &name, &mut budget).await?;
         Ok::<_, Problem>(scheduler(&app, &asking, &may_change).run_now(&name).await?)
     };

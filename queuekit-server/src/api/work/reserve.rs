@@ -23,7 +23,7 @@ use crate::api::answer_memory::AnswerRoom;
 use crate::api::app::App;
 use crate::api::params::wait_time;
 use crate::web::memory_budget::RequestBudget;
-use crate::web::store_calls::{CallSort, StorePlace};
+use crate::web::store_calls::{CallSort, StorePlace, of_queues};
 use crate::web::{Caller, Json, Problem, WorkScope};
 use crate::wire::{BATCH, LeasedBody, entries, items, millis};
 
@@ -136,7 +136,8 @@ async fn first(
     wait: Duration,
 ) -> Result<(UndeliveredLeases, RequestBudget), Problem> {
     // A call that does not wait does not count as a long poll.
-    let _place = if wait.is_zero() { app.look(caller)? } else { app.poll(caller)? };
+    let _place =
+        if wait.is_zero() { app.look(caller)? } else { app.poll_queues(caller, queues.len())? };
     // Subscribe before the first look, so that no job is missed in between.
     let wakeups = app.store().capabilities().wakeups.filter(|_| !wait.is_zero());
     let wakeup = wakeups.map(|wakeups| wakeups.subscribe(queues)).transpose()?;
@@ -144,7 +145,8 @@ async fn first(
     let mut room = app.recent_sizes().room(caller.key(), limit);
     loop {
         // A call that waits for jobs takes its place in the store only while it looks.
-        let place = app.limits().store_calls.place(CallSort::Reserve, caller, limit).await?;
+        let items = of_queues(limit, queues.iter());
+        let place = app.limits().store_calls.place(CallSort::Reserve, caller, items).await?;
         // Memory first: the store answers at most what there is room for.
         let budget = app.room_for_leases(caller, room.bytes()).await?;
         let reserved = reserve_detached(app, place, request(room.answer(&budget))?).await?;

@@ -41,8 +41,9 @@ pub(crate) async fn list_workers(
     caller.need(Scope::Read)?;
     let after = query.after.map(WorkerId::new).transpose()?;
     let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
-    let budget = app.budget(&caller).await?;
+    let (budget, turn) = app.look_up(&caller).await?;
     let body = page_of_workers(&app, &caller, after, limit).await?;
+    drop(turn);
     response_budget::answer(budget, &body).await
 }
 
