@@ -36,9 +36,9 @@ pub(crate) struct Init {
 }
 
 const AFTER: &str = "\
-Writes Cargo.toml, src/main.rs, src/greet.rs, README.md and .gitignore, and overwrites none of them.
-queuekit is not on crates.io yet, so the application depends on a clone or a Git repository. To
-change that later, edit the line `queuekit` in Cargo.toml.
+Writes Cargo.toml, src/main.rs, src/greet.rs, README.md, .gitignore and queuekit.toml, and
+overwrites none of them. queuekit is not on crates.io yet, so the application depends on a clone or
+a Git repository. To change that later, edit the line `queuekit` in Cargo.toml.
 
 Examples:
   queuekit init shop

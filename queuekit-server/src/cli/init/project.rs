@@ -37,6 +37,7 @@ const MAIN: &str = include_str!("application/src/main.rs");
 const GREET: &str = include_str!("application/src/greet.rs");
 const README: &str = include_str!("application/README.md");
 const GITIGNORE: &str = include_str!("application/gitignore");
+const SETTINGS: &str = include_str!("application/queuekit.toml");
 
 impl Project {
     /// Writes all files, or none if one of them exists, and answers their paths.
@@ -66,7 +67,7 @@ impl Project {
         Ok(files.iter().map(|(path, _)| *path).collect())
     }
 
-    fn files(&self, dependency: &str) -> [(&'static str, String); 5] {
+    fn files(&self, dependency: &str) -> [(&'static str, String); 6] {
         let Self { name: Name(name), store, .. } = self;
         let manifest = MANIFEST.replace("NAME", name).replace("STORE", store.feature());
         let readme = README.replace("NAME", name).replace("START", store.start());
@@ -76,6 +77,7 @@ impl Project {
             ("src/greet.rs", GREET.to_owned()),
             ("README.md", readme),
             (".gitignore", GITIGNORE.to_owned()),
+            ("queuekit.toml", SETTINGS.replace(Store::Sqlite.url(), store.url())),
         ]
     }
 }
@@ -101,8 +103,8 @@ impl Store {
         }
     }
 
-    /// The default in `src/main.rs`. That of SQLite is also the default of this program, so that
-    /// both find the same file.
+    /// The default in `src/main.rs`, and this program's setting in `queuekit.toml`: both find the
+    /// same store.
     pub(super) fn url(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite://queuekit.db",
@@ -161,7 +163,7 @@ mod tests {
         toml::from_str(text).unwrap()
     }
 
-    fn files(store: Store) -> [(&'static str, String); 5] {
+    fn files(store: Store) -> [(&'static str, String); 6] {
         let name = Name("shop".to_owned());
         let dependency = Dependency::Git("https://example.com/queuekit".to_owned());
         Project { name, store, dependency }.files("path = \"../queuekit/queuekit\"")
@@ -194,9 +196,10 @@ mod tests {
     }
 
     #[test]
-    fn only_the_url_in_its_program_depends_on_the_store() {
+    fn only_the_url_of_its_program_and_of_this_one_depends_on_the_store() {
         for store in STORES {
-            let [_, (_, main), (_, greet), (_, readme), _] = files(store);
+            let [_, (_, main), (_, greet), (_, readme), _, (_, settings)] = files(store);
+            assert_eq!(table(&settings)["url"].as_str(), Some(store.url()));
             assert_eq!(main.replace(store.url(), Store::Sqlite.url()), MAIN);
             assert_eq!(main.matches(store.url()).count(), 1);
             assert_eq!(greet, GREET);

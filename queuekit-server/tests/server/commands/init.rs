@@ -21,7 +21,9 @@ fn an_application_depends_on_the_clone_beside_it_or_on_what_is_named() {
     let sandbox = with_clone();
     let told = sandbox.run(&["init", "shop"]).ok();
     assert!(told.contains("cd shop\n") && told.contains("cargo test"), "{told}");
-    for path in ["Cargo.toml", "src/main.rs", "src/greet.rs", "README.md", ".gitignore"] {
+    for path in
+        ["Cargo.toml", "src/main.rs", "src/greet.rs", "README.md", ".gitignore", "queuekit.toml"]
+    {
         assert!(told.contains(&format!("  {path}\n")), "{told}");
         assert!(!read(&sandbox, &format!("shop/{path}")).is_empty());
     }
@@ -34,7 +36,9 @@ fn an_application_depends_on_the_clone_beside_it_or_on_what_is_named() {
     let manifest = read(&sandbox, "apps/mail/Cargo.toml");
     let git = format!(r#"queuekit = {{ git = "{url}", features = ["redis"] }}"#);
     assert!(manifest.contains("name = \"mailer\"") && manifest.contains(&git), "{manifest}");
-    assert!(read(&sandbox, "apps/mail/src/main.rs").contains("redis://localhost"));
+    for path in ["apps/mail/src/main.rs", "apps/mail/queuekit.toml"] {
+        assert!(read(&sandbox, path).contains("redis://localhost"), "{path}");
+    }
 
     let told = sandbox.run(&["init", "apps/web", "--path", "queuekit", "--json"]).ok();
     assert!(told.starts_with(r#"{"directory":"apps/web","written":["Cargo.toml","#), "{told}");
