@@ -122,9 +122,7 @@ async fn wait(
     mut watched: watch::Receiver<Queues>,
     seen: Arc<Mutex<Queues>>,
 ) {
-    let see = |queues| {
-        std::mem::replace(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner), queues)
-    };
+    let see = |queues| *seen.lock().unwrap_or_else(PoisonError::into_inner) = queues;
     let mut failures = 0;
     while let Some(strong) = shared.upgrade() {
         if watched.has_changed().is_err() {
@@ -138,22 +136,19 @@ async fn wait(
         drop(strong);
         let ended = match connected {
             Ok((node, connection)) => {
-                if failures > 0 {
-                    // Markers may have been lost while nobody looked.
-                    ring_all(&shared);
-                }
                 failures = 0;
-                see(watched.borrow_and_update().clone());
+                let queues = watched.borrow_and_update().clone();
+                see(queues.clone());
+                // Markers may have been set while nobody looked, or have been taken by a look that
+                // was given up.
+                if let Some(shared) = shared.upgrade() {
+                    queues.iter().for_each(|queue| shared.wakeups.ring(queue));
+                }
                 let ended = look(&shared, connection, &mut watched).await;
-                let seen = see(Queues::new());
-                match (&ended, shared.upgrade()) {
-                    // The last look may have taken a marker that it no longer tells.
-                    (Ok(()), Some(shared)) => {
-                        seen.iter().for_each(|queue| shared.wakeups.ring(queue));
-                    }
-                    // A resting worker is not woken any more: from now on it has to look by itself.
-                    (Err(_), _) => ring_all(&shared),
-                    (Ok(()), None) => {}
+                see(Queues::new());
+                // A resting worker is not woken any more: from now on it has to look by itself.
+                if let (Err(_), Some(shared)) = (&ended, shared.upgrade()) {
+                    shared.wakeups.ring_all();
                 }
                 ended.map_err(|failure| (Some(node), failure))
             }
@@ -178,12 +173,6 @@ async fn connect(shared: &Shared, marker: &str) -> Outcome<(Arc<Node>, Multiplex
     let connected = node.link(Call::Read).connect().await;
     let connection = connected.inspect_err(|_| node.suspect(true))?;
     Ok((node, connection))
-}
-
-fn ring_all(shared: &Weak<Shared>) {
-    if let Some(shared) = shared.upgrade() {
-        shared.wakeups.ring_all();
-    }
 }
 
 /// Looks for markers until the connection fails or the set of queues changes. A waiting look cannot
