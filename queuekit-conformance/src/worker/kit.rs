@@ -54,10 +54,10 @@ impl Live {
         Self { world, switches, client: Client::new(Wrapped(flaky)) }
     }
 
-    /// A worker of the queue `default`. Its leases last so long that a machine which stands still
-    /// for seconds costs it none.
+    /// A worker of the queue `default`. Its leases last longer than a pause of the machine, and end
+    /// before the patience of a case.
     pub(super) fn worker(&self) -> Worker {
-        Worker::new(self.client.clone()).name("suite")
+        Worker::new(self.client.clone()).name("suite").lease_ttl_for_tests(LONG_TTL)
     }
 
     /// A worker whose heartbeats, and the ends of whose leases, come soon.
