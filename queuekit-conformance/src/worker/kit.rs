@@ -60,11 +60,6 @@ impl Live {
         Worker::new(self.client.clone()).name("suite").lease_ttl_for_tests(LONG_TTL)
     }
 
-    /// A worker whose heartbeats, and the ends of whose leases, come soon.
-    pub(super) fn short_leases(&self) -> Worker {
-        self.worker().lease_ttl_for_tests(SHORT_TTL)
-    }
-
     pub(super) async fn enqueue(&self, n: u32) -> JobId {
         self.client.enqueue(Task { n }).await.expect("enqueue")
     }

@@ -49,7 +49,7 @@ pub(in crate::worker) async fn r13_1_a_lost_lease_stops_its_handler(live: Live) 
             JobResult::Ok(())
         }
     };
-    let worker = live.short_leases().handle(handler).start().await.expect("start");
+    let worker = live.worker().handle(handler).start().await.expect("start");
     assert_eq!(next(&mut told).await, "started");
     assert!(live.world.backend().delete_job(id, true).await.expect("delete"));
     assert_eq!(next(&mut told).await, "stopped");
@@ -72,7 +72,7 @@ pub(in crate::worker) async fn r13_1_a_requested_cancel_stops_the_handler(live: 
             JobResult::<()>::Err(JobError::cancel())
         }
     };
-    let worker = live.short_leases().handle(handler).start().await.expect("start");
+    let worker = live.worker().handle(handler).start().await.expect("start");
     next(&mut told).await;
     let _ = live.admin().cancel(&[id]).await.expect("cancel");
     live.until_status(id, Status::Cancelled).await;
@@ -208,7 +208,7 @@ pub(in crate::worker) async fn r13_1_a_lease_that_cannot_be_extended_stops_its_h
 /// Guard: the beat.
 pub(in crate::worker) async fn r13_1_presence_is_told(live: Live) {
     let handler = |_: Task, _: Ctx| async { JobResult::Ok(()) };
-    let worker = live.short_leases().concurrency(7).handle(handler).start().await.expect("start");
+    let worker = live.worker().concurrency(7).handle(handler).start().await.expect("start");
     let beat = live.beat_of(&worker).await;
     assert_eq!((beat.name.as_str(), beat.slots), ("suite", 7));
     assert_eq!(beat.kinds, Served::first([kind("task")]));

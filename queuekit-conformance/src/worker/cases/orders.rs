@@ -66,7 +66,7 @@ impl Live {
 /// R3.9: a beat tells the process of the worker and the jobs that it runs.
 /// Guard: the jobs of the registry in each beat.
 pub(in crate::worker) async fn r3_9_a_worker_says_what_it_runs(live: Live) {
-    let (worker, mut held) = held(live.short_leases());
+    let (worker, mut held) = held(live.worker());
     let worker = worker.start().await.expect("start");
     let id = live.enqueue(1).await;
     assert_eq!(next(&mut held.told).await, 1);
@@ -87,7 +87,7 @@ pub(in crate::worker) async fn r3_9_a_worker_says_what_it_runs(live: Live) {
 /// reserves again.
 /// Guard: no slot is free while it is to be quiet, and its leases are extended all the same.
 pub(in crate::worker) async fn r3_9_a_quiet_worker_keeps_its_run_and_takes_no_more(live: Live) {
-    let (worker, mut held) = held(live.short_leases().concurrency(2));
+    let (worker, mut held) = held(live.worker().concurrency(2));
     let worker = worker.start().await.expect("start");
     let first = live.enqueue(1).await;
     assert_eq!(next(&mut held.told).await, 1);
@@ -115,7 +115,7 @@ pub(in crate::worker) async fn r3_9_a_quiet_worker_keeps_its_run_and_takes_no_mo
 /// R3.9, R13.5: a worker that was ordered to stop drains, and ends.
 /// Guard: the order begins a drain, and not a forced end.
 pub(in crate::worker) async fn r3_9_a_worker_that_is_stopped_drains(live: Live) {
-    let (worker, mut held) = held(live.short_leases().concurrency(2));
+    let (worker, mut held) = held(live.worker().concurrency(2));
     let worker = worker.start().await.expect("start");
     let first = live.enqueue(1).await;
     assert_eq!(next(&mut held.told).await, 1);
@@ -135,7 +135,7 @@ pub(in crate::worker) async fn r3_9_a_worker_that_is_stopped_drains(live: Live) 
 /// Guard: the bound of free slots, and the bounds of an order.
 pub(in crate::worker) async fn r3_9_slots_go_down_and_up(live: Live) {
     let slots = |n| WorkerOrder::Slots(NonZeroU32::new(n).expect("not zero"));
-    let (worker, mut held) = held(live.short_leases().concurrency(3));
+    let (worker, mut held) = held(live.worker().concurrency(3));
     let worker = worker.start().await.expect("start");
     let fewer = live.order(&worker, slots(1)).await;
     assert_eq!((fewer.beat.slots, worker.snapshot().slots), (1, 1));
@@ -161,7 +161,7 @@ pub(in crate::worker) async fn r3_9_slots_go_down_and_up(live: Live) {
 /// R3.9: an order is obeyed although the answer to a beat is lost.
 /// Guard: the worker says what it has obeyed, and not what it was sent.
 pub(in crate::worker) async fn r3_9_an_order_whose_answer_is_lost_is_obeyed(live: Live) {
-    let (worker, held) = held(live.short_leases());
+    let (worker, held) = held(live.worker());
     let worker = worker.start().await.expect("start");
     live.beat_of(&worker).await;
     live.switches.beat_replies_lost.store(2, Ordering::SeqCst);
@@ -179,7 +179,7 @@ pub(in crate::worker) async fn r3_9_an_order_whose_answer_is_lost_is_obeyed(live
 /// R3.9: a worker that runs until it is idle ends if it was ordered to take no more.
 /// Guard: a quiet worker finds nothing.
 pub(in crate::worker) async fn r3_9_a_quiet_worker_that_runs_until_idle_ends(live: Live) {
-    let (worker, mut held) = held(live.short_leases().concurrency(1));
+    let (worker, mut held) = held(live.worker().concurrency(1));
     let first = live.enqueue(1).await;
     let running = tokio::spawn(worker.run_until_idle());
     assert_eq!(next(&mut held.told).await, 1);

@@ -129,7 +129,7 @@ pub(in crate::worker) async fn r13_3_a_lost_lease_is_counted_and_the_worker_goes
             JobResult::Ok(())
         }
     };
-    let worker = live.short_leases().handle(handler).start().await.expect("start");
+    let worker = live.worker().handle(handler).start().await.expect("start");
     crate::worker::kit::until(|| worker.snapshot().counters.lease_lost == 1).await;
     let next = live.enqueue(1).await;
     live.until_status(next, Status::Completed).await;

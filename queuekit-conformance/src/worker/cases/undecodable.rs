@@ -135,7 +135,7 @@ pub(in crate::worker) async fn r13_8_a_handler_can_say_that_it_cannot_read_its_p
 /// kind and what it could not read.
 /// Guard: the worker notes what it parks.
 pub(in crate::worker) async fn r13_8_beats_and_findings_name_a_kind_that_is_not_read(live: Live) {
-    let worker = live.short_leases().handle(complete).start().await.expect("start");
+    let worker = live.worker().handle(complete).start().await.expect("start");
     live.enqueue_raw("task", WRONG).await;
     let said = soon(async {
         loop {
