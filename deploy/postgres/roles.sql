@@ -26,9 +26,10 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA queuekit TO queuekit_enqueue, queuekit_
 
 -- May enqueue, reserve and settle jobs, with migrate=off. Only the owner can create and drop the
 -- days of history and of the event log, so run at least one worker or server as a member of the
--- owner.
+-- owner. It removes the oldest entries of the audit log, but changes none.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA queuekit TO queuekit_work;
 REVOKE INSERT, UPDATE, DELETE ON queuekit.migrations FROM queuekit_work;
+REVOKE UPDATE ON queuekit.audit FROM queuekit_work;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA queuekit TO queuekit_work;
 
 -- May read jobs and queues through the views, payloads included.

@@ -146,16 +146,16 @@ async fn wait(
                 }
                 let ended = look(&shared, connection, &mut watched).await;
                 see(Queues::new());
-                // A resting worker is not woken any more: from now on it has to look by itself.
-                if let (Err(_), Some(shared)) = (&ended, shared.upgrade()) {
-                    shared.wakeups.ring_all();
-                }
                 ended.map_err(|failure| (Some(node), failure))
             }
             Err(failure) => Err((None, failure)),
         };
         if let Err((node, failure)) = ended {
             tracing::debug!(error = %failure.error, "markers are not received; workers poll");
+            // A resting worker is not woken any more: from now on it has to look by itself.
+            if let (0, Some(shared)) = (failures, shared.upgrade()) {
+                shared.wakeups.ring_all();
+            }
             if let (Some(shared), Some(node)) = (shared.upgrade(), node)
                 && shared.topology.redirect(&node, &failure).is_none()
             {

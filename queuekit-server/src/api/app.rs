@@ -29,7 +29,7 @@ pub(crate) struct App(Arc<Shared>);
 const FRESH: Duration = Duration::from_millis(900);
 /// For how long figures are kept fresh after the last look at them.
 const SEEN_FOR: Duration = Duration::from_secs(2);
-/// A long poll takes a place for each this many queues that it waits for.
+/// A reserve takes a place for each this many queues that it names.
 const QUEUES_PER_PLACE: usize = 50;
 /// How long the store may take to answer a health check.
 const READY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -192,25 +192,21 @@ impl App {
         self.0.limits.polls.take(caller)
     }
 
-    /// Places among long polls for one that waits for this many queues: their names take memory,
-    /// and the store watches each of them.
-    ///
-    /// # Errors
-    /// As [`poll`](Self::poll).
-    pub(crate) fn poll_queues(
-        &self,
-        caller: &Caller,
-        queues: usize,
-    ) -> Result<SharePermit, Problem> {
-        self.0.limits.polls.take_many(caller, queues.div_ceil(QUEUES_PER_PLACE))
-    }
-
-    /// A place among reserve calls that do not wait.
+    /// Places for a reserve of this many queues, among long polls if it waits for jobs: the names
+    /// take memory, and the store watches each of them.
     ///
     /// # Errors
     /// 429 if the key has too many; 503 if there are too many.
-    pub(crate) fn look(&self, caller: &Caller) -> Result<SharePermit, Problem> {
-        self.0.limits.looks.take(caller)
+    pub(crate) fn reserve(
+        &self,
+        caller: &Caller,
+        queues: usize,
+        waits: bool,
+    ) -> Result<SharePermit, Problem> {
+        let limits = &self.0.limits;
+        // A call that does not wait does not count as a long poll.
+        let places = if waits { &limits.polls } else { &limits.looks };
+        places.take_many(caller, queues.div_ceil(QUEUES_PER_PLACE))
     }
 
     /// A place among streams.

@@ -15,6 +15,7 @@ use super::app::App;
 use super::audit::{audited, json};
 use super::params::{Named, Params};
 use super::queues::admit;
+use crate::web::lookups::read_line;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::{AdminScope, Allowed, Caller, Json, Problem, Scope, response_budget};
 use crate::wire::{
@@ -121,15 +122,21 @@ struct Groups {
 impl Wanted {
     /// Those of the groups that the caller may see.
     async fn groups(self, app: &App, caller: &Caller) -> Result<Groups, Problem> {
-        let settings = match self.queue.map(QueueName::new).transpose()? {
+        let queue = self.queue.map(QueueName::new).transpose()?;
+        if let Some(queue) = &queue {
+            caller.need_queue(queue.as_str())?;
+        }
+        // A key has one such call at a time, which may ask the store often.
+        let line = read_line(caller).await?;
+        let budget = app.budget(caller).await?;
+        let settings = match queue {
             Some(queue) => {
-                caller.need_queue(queue.as_str())?;
+                let _turn = line.turn().await?;
                 settings_of(app.store().find_queues(&[queue]).await?.iter())
             }
             None => all_queues(app, caller).await?,
         };
         let queues = settings.keys().cloned().collect();
-        let budget = app.budget(caller).await?;
         let is_wanted = |group: &ErrorGroup| {
             self.id.is_none_or(|id| group.key.id() == id)
                 && caller.sees_kind(group.key.kind.as_str())

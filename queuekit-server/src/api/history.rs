@@ -14,6 +14,7 @@ use reading::Reading;
 
 use super::app::App;
 use super::params::Params;
+use crate::web::lookups::read_line;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{HistoryBody, HistoryParams, RunsRowBody, Time, TotalsRowBody};
 
@@ -37,6 +38,8 @@ pub(super) async fn history(
     caller.need(Scope::Read)?;
     let query = query(&app, &caller, &params)?;
     let kind = params.kind.as_deref().map(Kind::new).transpose()?;
+    // A key has one such call at a time, which may ask the store often.
+    let _line = read_line(&caller).await?;
     let mut budget = app.budget(&caller).await?;
     let Rows { totals, runs, next } = rows(&app, &caller, &query, kind.as_ref()).await?;
     budget.wait_for(totals.len() * TOTALS_BYTES + runs.len() * RUNS_BYTES).await?;

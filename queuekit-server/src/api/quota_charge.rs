@@ -11,7 +11,7 @@ use queuekit::schedules::ScheduleName;
 use queuekit::{ErrorKind, QueueName};
 
 use super::app::App;
-use crate::web::lookups::{LookupLine, lookup_line};
+use crate::web::lookups::{LookupLine, admission_line};
 use crate::web::quota::{Charge, Quota};
 use crate::web::{Caller, Problem};
 
@@ -65,7 +65,7 @@ impl<N: QuotaCounted> QuotaCharge<N> {
         if names.is_empty() {
             return Ok(None);
         }
-        let line = lookup_line(caller).await?;
+        let line = admission_line(caller).await?;
         // Another request of the key may have looked them up meanwhile.
         Self::admit_in(&line, app, caller, names.iter()).await
     }

@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 
 use super::app::App;
 use super::params::Params;
-use crate::web::lookups::lookup_turn;
+use crate::web::lookups::read_line;
 use crate::web::off_the_runtime::slow_off_the_runtime;
 use crate::web::{Caller, Problem, Scope};
 use crate::wire::BATCH;
@@ -57,8 +57,9 @@ pub(super) async fn scale(
         Some(names) => names.contains(&queue.name),
         None => caller.sees_queue(queue.name.as_str()),
     };
-    // Workers may name many queues.
-    let _turn = lookup_turn(&caller).await?;
+    // Workers may name many queues. No turn of all is held, because the work waits for a place that
+    // other work of the key may have.
+    let _line = read_line(&caller).await?;
     let scale = || {
         let queues = figures.queues.iter().filter(is_meant);
         Scale::of(queues, &figures.workers, query.slots_per_worker)

@@ -18,6 +18,7 @@ use super::app::App;
 use super::audit::audited;
 use super::params::{Named, Params};
 use super::quota_charge::QuotaCounted;
+use crate::web::lookups::read_line;
 use crate::web::memory_budget::RequestBudget;
 use crate::web::off_the_runtime::slow_off_the_runtime;
 use crate::web::{Caller, Json, ManageScope, Problem, Scope, response_budget};
@@ -57,6 +58,8 @@ pub(super) async fn list_schedules(
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     let mut after = query.after.map(ScheduleName::new).transpose()?;
+    // A key has one such call at a time: it may read all schedules to find those of the key.
+    let line = read_line(&caller).await?;
     let budget = app.budget(&caller).await?;
     let (scheduler, mut schedules) = (app.client().schedules(), Vec::new());
     // A page ends only at a schedule that the caller may see, because `after` names it.
@@ -78,6 +81,7 @@ pub(super) async fn list_schedules(
         // Schedules that the caller may not see are read for it all the same.
         caller.owe(1);
     }
+    drop(line);
     let body = SchedulesBody { schedules, after: after.map(String::from) };
     response_budget::answer(budget, &body).await
 }
@@ -128,14 +132,17 @@ pub(super) async fn put_schedule(
     Json(body, mut budget, _): Json<ManageScope, NewScheduleBody>,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Manage)?;
-    budget.wait_for(BUDGET_BYTES).await?;
     let paused = body.paused;
     // To find out that a cron expression matches no time may take a while.
     let definition = slow_off_the_runtime(&caller, || body.build(&name)).await?;
     target(&caller, &definition)?;
-    let putting = put::put(app.clone(), caller.clone(), definition, paused);
+    let (here, asking) = (app.clone(), caller.clone());
+    let putting = async move {
+        budget.wait_for(BUDGET_BYTES).await?;
+        Ok((budget, put::put(here, asking, definition, paused).await?))
+    };
     let target = format!("schedule {name}");
-    let (is_new, schedule) = audited(&app, &caller, "put", target, putting).await?;
+    let (budget, (is_new, schedule)) = audited(&app, &caller, "put", target, putting).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     let mut response = answer(budget, &caller, name, schedule).await?;
     *response.status_mut() = status;

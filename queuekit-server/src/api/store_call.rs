@@ -250,6 +250,11 @@ mod tests {
             "/v1/schedules/s/next",
             "/v1/scale",
             "/v1/findings",
+            "/v1/history",
+            "/v1/schedules",
+            "/v1/errors",
+            "/v1/errors?queue=q",
+            "/v1/jobs/00000000-0000-7000-8000-000000000000/why",
         ];
         for path in paths {
             let ask = async |secret, time| ask_within(time, &server, secret, "GET", path, "").await;
@@ -263,9 +268,9 @@ mod tests {
         }
     }
 
-    /// Guard: the places of a long poll, and that they are no more than a key may have.
+    /// Guard: the places of a reserve, and that they are no more than a key may have.
     #[tokio::test(start_paused = true)]
-    async fn s6_a_long_poll_takes_a_place_for_each_50_queues() {
+    async fn s6_a_reserve_takes_a_place_for_each_50_queues() {
         let (server, limits, [own]) = server(["a"]);
         let poll = async |queues: usize| {
             let queues: Vec<_> = (0..queues).map(|n| format!("q{n}")).collect();
@@ -284,6 +289,15 @@ mod tests {
         limits.polls.resize(ShareSize { all: 4, of_key: 1 });
         held.clear();
         assert_eq!(poll(1000).await, None, "it takes all places of its key");
+        let look = async |queues: usize| {
+            let queues: Vec<_> = (0..queues).map(|n| format!("q{n}")).collect();
+            let body = json!({"queues": queues, "worker": "w"}).to_string();
+            ask(&server, &own, "POST", "/v1/reserve", &body).await
+        };
+        let mut held: Vec<_> = std::iter::from_fn(|| limits.looks.take(&key).ok()).collect();
+        held.pop();
+        assert_eq!(look(50).await, Some(StatusCode::OK));
+        assert_eq!(look(51).await, Some(StatusCode::TOO_MANY_REQUESTS));
     }
 
     #[tokio::test(start_paused = true)]

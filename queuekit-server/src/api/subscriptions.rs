@@ -20,7 +20,7 @@ use super::app::App;
 use super::audit::audited;
 use super::params::Named;
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
-use crate::web::lookups::{LookupLine, lookup_line};
+use crate::web::lookups::{LookupLine, admission_line};
 use crate::web::{Caller, Json, ManageScope, Problem, Scope, response_budget};
 use crate::wire::{
     ConsumerStatsBody, NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody,
@@ -145,7 +145,7 @@ pub(super) async fn delete_subscription(
 /// A change holds the turn until what exists is counted. All keys wait for it, so what the caller
 /// would wait for behind requests of its own key comes first.
 async fn turn(app: &App, caller: &Caller) -> Result<(LookupLine, OwnedMutexGuard<()>), Problem> {
-    let line = lookup_line(caller).await?;
+    let line = admission_line(caller).await?;
     Ok((line, app.limits().subscriptions.turns.of("subscriptions").await))
 }
 
@@ -177,12 +177,11 @@ pub(super) async fn replay(
 ) -> Result<Answer<ReplayedBody>, Problem> {
     admitted(&app, &caller, Scope::Manage, &consumer)?;
     let replay = body.build(consumer)?;
-    budget.wait_for(BUDGET_BYTES).await?;
     let (here, by) = (app.clone(), caller.clone());
     let target = format!("subscription {}", replay.consumer);
     let replaying = async move {
         // The step continues after its client disconnects, so it keeps the memory.
-        let _budget = budget;
+        budget.wait_for(BUDGET_BYTES).await?;
         let report = app.client().consumers().replay(&replay).await?;
         by.owe(report.delivered);
         Ok(report)
@@ -349,7 +348,7 @@ mod tests {
             let app = app.clone();
             tokio::spawn(async move { put(app, &caller_of(key, 1), wants, false).await.is_ok() })
         };
-        let own = lookup_line(&caller_of("subscriptions.own", 1)).await.unwrap();
+        let own = admission_line(&caller_of("subscriptions.own", 1)).await.unwrap();
         let waiting = put_by("subscriptions.own");
         settle().await;
         let other = put_by("subscriptions.other");

@@ -13,34 +13,39 @@ use super::problem::Problem;
 
 /// How long a look-up waits for its turn.
 const WAIT_MAX: Duration = Duration::from_secs(10);
-/// How many there are at once: fewer than a store has connections.
-const AT_ONCE: usize = 4;
+/// How many there are of each sort at once: together fewer than a store has connections.
+const AT_ONCE: usize = 3;
 
-static LOOKUPS: LazyLock<FairShare> = LazyLock::new(turns);
+/// Those whose answer is what was asked for.
+static READS: LazyLock<FairShare> = LazyLock::new(turns);
+/// Those of names that a change or an enqueue would create. They are quick, and wait for no reads.
+static ADMISSIONS: LazyLock<FairShare> = LazyLock::new(turns);
 
 /// A turn to look something up; others wait until it is dropped.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it is only dropped")]
 pub(crate) struct LookupTurn(LookupLine, OwnedSemaphorePermit);
 
-/// The head of the line of a key's look-ups, until it is dropped. Who holds it waits for no request
-/// of the same key, and so may hold what other keys wait for.
+/// The head of a line of a key's look-ups, until it is dropped. Who holds it waits for no request
+/// of the same key in the line, and so may hold what other keys wait for.
 #[derive(Debug)]
-#[expect(dead_code, reason = "it is only dropped")]
-pub(crate) struct LookupLine(Option<OwnedSemaphorePermit>);
+pub(crate) struct LookupLine {
+    sort: &'static FairShare,
+    _own: Option<OwnedSemaphorePermit>,
+}
 
-/// Waits for a turn.
+/// Waits for a turn to read.
 ///
 /// # Errors
-/// 429 if look-ups of the same key take too long; 503 if those of others do.
+/// 429 if reads of the same key take too long; 503 if those of others do.
 pub(crate) async fn lookup_turn(caller: &Caller) -> Result<LookupTurn, Problem> {
-    let line = lookup_line(caller).await?;
+    let line = read_line(caller).await?;
     let turn = line.turn().await?;
     Ok(LookupTurn(line, turn))
 }
 
-/// The same for a look-up that needs memory. A turn holds up other keys, so the memory of the
-/// caller's key comes before it.
+/// The same for a read that needs memory. A turn holds up other keys, so the memory of the caller's
+/// key comes before it.
 ///
 /// # Errors
 /// As [`lookup_turn`]; 429 or 503 if there is no memory for a while.
@@ -48,27 +53,40 @@ pub(crate) async fn lookup_turn_with(
     budget: &mut RequestBudget,
     bytes: usize,
 ) -> Result<LookupTurn, Problem> {
-    let line = lookup_line(budget.caller()).await?;
+    let line = read_line(budget.caller()).await?;
     budget.wait_for(bytes).await?;
     let turn = line.turn().await?;
     Ok(LookupTurn(line, turn))
 }
 
-/// Waits for the head of the line.
+/// Waits for the head of the line of the key's reads.
 ///
 /// # Errors
-/// 429 if look-ups of the same key take too long.
-pub(crate) async fn lookup_line(caller: &Caller) -> Result<LookupLine, Problem> {
-    LOOKUPS.wait_for_key(caller, 1, WAIT_MAX).await.map(LookupLine)
+/// 429 if they take too long.
+pub(crate) async fn read_line(caller: &Caller) -> Result<LookupLine, Problem> {
+    LookupLine::of(&READS, caller).await
+}
+
+/// The same for look-ups of names that the key is about to create.
+///
+/// # Errors
+/// 429 if they take too long.
+pub(crate) async fn admission_line(caller: &Caller) -> Result<LookupLine, Problem> {
+    LookupLine::of(&ADMISSIONS, caller).await
 }
 
 impl LookupLine {
+    async fn of(sort: &'static FairShare, caller: &Caller) -> Result<Self, Problem> {
+        let own = sort.wait_for_key(caller, 1, WAIT_MAX).await?;
+        Ok(Self { sort, _own: own })
+    }
+
     /// A turn for a look-up of this key.
     ///
     /// # Errors
     /// 503 if look-ups of other keys take too long.
     pub(crate) async fn turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        LOOKUPS.wait_for_shared(1, WAIT_MAX).await
+        self.sort.wait_for_shared(1, WAIT_MAX).await
     }
 }
 

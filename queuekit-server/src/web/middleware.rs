@@ -103,7 +103,10 @@ impl Middleware {
             Ok(caller) => caller,
             Err(_) if kind == RouteKind::Published => {
                 let answer = self.run_published(Request::from_parts(parts, body), next).await;
-                return (None, answer.unwrap_or_else(IntoResponse::into_response));
+                let mut answer = answer.unwrap_or_else(IntoResponse::into_response);
+                // A stranger could ask for hundreds of large answers in one packet.
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                return (None, answer);
             }
             Err(problem) => return (None, self.refuse(parts, problem).await),
         };

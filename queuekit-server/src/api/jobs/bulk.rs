@@ -8,9 +8,9 @@ use queuekit::jobs::{BulkReport, BulkRequest, PageSize};
 use queuekit::store::bulk;
 use queuekit::store::capability::Act;
 
+use super::list::to_read;
 use crate::api::app::App;
 use crate::api::audit::{audited_as, json};
-use crate::web::searches::search_turn;
 use crate::web::{AdminScope, Caller, Json, Problem};
 use crate::wire::{BulkBody, BulkReportBody, Time, within};
 
@@ -83,10 +83,7 @@ pub(super) async fn in_parts(
         if let Some(before) = before {
             (request.filter.cursor, request.since) = (before.cursor.clone(), before.since);
         }
-        let searches = request.filter.needs_content();
-        // Searches that wait for each other hold no memory.
-        let _place = if searches { Some(search_turn(caller).await?) } else { None };
-        let _budget = app.budget(caller).await?;
+        let _held = to_read(app, caller, &request.filter).await?;
         Ok::<_, Problem>(bulk(app.store(), &request).await?)
     };
     let mut all = part(left, None).await?;

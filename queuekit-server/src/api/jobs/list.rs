@@ -8,8 +8,12 @@ use axum::response::Response;
 use queuekit::jobs::{Cursor, JobFilter, Why};
 use queuekit::{Job, JobId};
 
+use crate::api::answer_memory::BUDGET_BYTES;
 use crate::api::app::App;
 use crate::api::params::{Id, Params, Wait};
+use crate::web::fair_share::SharePermit;
+use crate::web::lookups::lookup_turn_with;
+use crate::web::memory_budget::RequestBudget;
 use crate::web::searches::search_turn;
 use crate::web::{Caller, Problem, Scope, response_budget};
 use crate::wire::{ExaminedBody, JobQuery, JobsBody, WhyBody};
@@ -90,8 +94,9 @@ pub(crate) async fn why(
     Id(id): Id,
 ) -> Result<Answer<WhyBody>, Problem> {
     caller.need(Scope::Read)?;
-    // A store may read the whole job for it.
-    let mut budget = app.budget_of_job(&caller).await?;
+    // A store may read the whole job for it, and what all workers serve.
+    let mut budget = app.no_budget(&caller);
+    let _turn = lookup_turn_with(&mut budget, app.bytes_of_job()).await?;
     app.need_job(&caller, id, &mut budget).await?;
     let why = app.admin()?.why(id).await?.ok_or_else(|| Problem::not_found("job"))?;
     let mut sentence = why.to_string();
@@ -111,20 +116,34 @@ pub(in crate::api) async fn page(
 ) -> Result<Response, Problem> {
     caller.need(Scope::Read)?;
     caller.need_named(filter.queue.as_ref(), filter.kind.as_ref())?;
-    // Searches that wait for each other hold no memory.
-    let place = match filter.needs_content() {
-        true => Some(search_turn(caller).await?),
-        false => None,
-    };
-    let budget = app.budget(caller).await?;
+    let (budget, turn) = to_read(app, caller, &filter).await?;
     let page = app.store().list_jobs(&filter).await?;
-    drop(place);
+    drop(turn);
     let jobs: Vec<&Job> = page.items.iter().filter(|job| caller.sees(job)).collect();
     let cursor = page.next.as_ref().map(Cursor::to_string);
     // It may be the id of a job that the key may not see.
     let up_to = page.examined.up_to().filter(|_| !caller.is_bound());
     let examined = ExaminedBody { jobs: page.examined.jobs(), up_to };
     response_budget::answer(budget, &JobsBody { jobs, cursor, examined }).await
+}
+
+/// Memory for the jobs that a filter finds, and a turn if it searches their contents.
+///
+/// Who waits for a turn holds no memory, and who has one waits for none: all keys share the turns.
+pub(super) async fn to_read(
+    app: &App,
+    caller: &Caller,
+    filter: &JobFilter,
+) -> Result<(RequestBudget, Option<SharePermit>), Problem> {
+    let budget = app.budget(caller).await?;
+    if !filter.needs_content() {
+        return Ok((budget, None));
+    }
+    drop(budget);
+    let turn = search_turn(caller).await?;
+    let mut budget = app.no_budget(caller);
+    budget.take_for_answer(BUDGET_BYTES).await?;
+    Ok((budget, Some(turn)))
 }
 
 fn reason(why: &Why) -> &'static str {

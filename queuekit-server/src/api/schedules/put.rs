@@ -9,7 +9,7 @@ use queuekit::{ErrorKind, QueueName};
 use super::{need_own, rate, scheduler, seen_by};
 use crate::api::app::App;
 use crate::api::quota_charge::{QuotaCharge, run_to_end, with_quota};
-use crate::web::lookups::lookup_line;
+use crate::web::lookups::admission_line;
 use crate::web::{Caller, Problem};
 
 /// The stored schedule, and whether it is new. Runs to its end even if the client disconnects: a
@@ -26,7 +26,7 @@ pub(super) async fn put(
     paused: Option<bool>,
 ) -> Result<(bool, Schedule), Problem> {
     // Other keys may wait for the turn, so it comes after what the caller's own requests wait for.
-    let line = lookup_line(&caller).await?;
+    let line = admission_line(&caller).await?;
     let turn = app.limits().schedules.turns.of(definition.name()).await;
     need_own(&app, &caller, definition.name()).await?;
     let new = QuotaCharge::admit_in(&line, &app, &caller, once(definition.name())).await?;
@@ -204,7 +204,7 @@ mod tests {
             let putting = put(app.clone(), caller_of(key, 1), draft, None);
             tokio::spawn(async move { putting.await.is_ok() })
         };
-        let own = lookup_line(&caller_of("schedules.own", 1)).await.unwrap();
+        let own = admission_line(&caller_of("schedules.own", 1)).await.unwrap();
         let waiting = put_by("schedules.own");
         settle().await;
         let other = put_by("schedules.other");

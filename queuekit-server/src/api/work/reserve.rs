@@ -135,9 +135,7 @@ async fn first(
     request: impl Fn(AnswerBytes) -> queuekit::Result<Reserve>,
     wait: Duration,
 ) -> Result<(UndeliveredLeases, RequestBudget), Problem> {
-    // A call that does not wait does not count as a long poll.
-    let _place =
-        if wait.is_zero() { app.look(caller)? } else { app.poll_queues(caller, queues.len())? };
+    let _place = app.reserve(caller, queues.len(), !wait.is_zero())?;
     // Subscribe before the first look, so that no job is missed in between.
     let wakeups = app.store().capabilities().wakeups.filter(|_| !wait.is_zero());
     let wakeup = wakeups.map(|wakeups| wakeups.subscribe(queues)).transpose()?;

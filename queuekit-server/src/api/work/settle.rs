@@ -155,12 +155,14 @@ pub(crate) async fn nack(
     let sizes = nacks.iter().map(|nack| nack.error.as_str().len());
     let queues = nacks.iter().map(|nack| &nack.lease.queue);
     let call = (CallSort::Settle, store_calls::of_queues(store_calls::items(sizes), queues));
-    if nacks.iter().any(is_undecodable) {
-        // Each of these jobs is read, one after the other.
-        budget.wait_for(app.bytes_of_job()).await?;
-    }
-    let settling = async move { Ok(client.nack(parked(&client, nacks).await?).await?) };
-    let outcomes = in_store(&app, &caller, call, budget, settling).await?;
+    // Each job whose payload could not be read is read, one after the other. A call that waits for
+    // its place holds no memory for them.
+    let room = nacks.iter().any(is_undecodable).then(|| app.bytes_of_job());
+    let settling = async move {
+        budget.wait_for(room.unwrap_or_default()).await?;
+        Ok(client.nack(parked(&client, nacks).await?).await?)
+    };
+    let outcomes = in_store(&app, &caller, call, app.no_budget(&caller), settling).await?;
     let outcome = |outcome| match outcome {
         NackOutcome::Retrying { after } => OutcomeBody::after("retrying", after),
         NackOutcome::Released { after } => OutcomeBody::after("released", after),

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::common::{Server, guarded_with};
+use crate::common::{Server, guarded_with, secret};
 
 const MIB: u64 = 1 << 20;
 
@@ -53,7 +53,9 @@ fn s6_where_many_refused_bodies_are_read_one_more_ends_its_connection() {
 fn s6_who_does_not_read_holds_little_of_the_systems_memory() {
     let server = server(1000);
     let mut stream = TcpStream::connect(server.address()).unwrap();
-    let ask = "GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let key = secret("reader");
+    let head = format!("host: localhost\r\nauthorization: Bearer {key}");
+    let ask = format!("GET /openapi.json HTTP/1.1\r\n{head}\r\n\r\n");
     stream.write_all(ask.repeat(100).as_bytes()).unwrap();
     let client = stream.local_addr().unwrap();
     let mut before = 0;
@@ -67,6 +69,20 @@ fn s6_who_does_not_read_holds_little_of_the_systems_memory() {
         before = held;
     };
     assert!(held <= MIB / 4, "{held} bytes");
+}
+
+/// Guard: the answer to a stranger ends its connection.
+#[test]
+fn s6_a_stranger_has_one_description_of_the_api_written_for_a_connection() {
+    let server = server(1000);
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let ask = "GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    stream.write_all(ask.repeat(3).as_bytes()).unwrap();
+    let mut answers = Vec::new();
+    // The system may reset a connection of which not all was read.
+    let _ = stream.read_to_end(&mut answers);
+    let answers = String::from_utf8_lossy(&answers);
+    assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 1);
 }
 
 /// The bytes that the server has written and this client's system has not taken.
