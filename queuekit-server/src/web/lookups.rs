@@ -16,9 +16,10 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 /// How many there are of each sort at once: together fewer than a store has connections.
 const AT_ONCE: usize = 3;
 
-/// Those whose answer is what was asked for.
+/// Look-ups whose answer goes to the caller.
 static READS: LazyLock<FairShare> = LazyLock::new(turns);
-/// Those of names that a change or an enqueue would create. They are quick, and wait for no reads.
+/// Look-ups of names that a change or an enqueue would create. They are quick, and do not wait
+/// behind reads.
 static ADMISSIONS: LazyLock<FairShare> = LazyLock::new(turns);
 
 /// A turn to look something up; others wait until it is dropped.
@@ -26,8 +27,8 @@ static ADMISSIONS: LazyLock<FairShare> = LazyLock::new(turns);
 #[expect(dead_code, reason = "it is only dropped")]
 pub(crate) struct LookupTurn(LookupLine, OwnedSemaphorePermit);
 
-/// The head of a line of a key's look-ups, until it is dropped. Who holds it waits for no request
-/// of the same key in the line, and so may hold what other keys wait for.
+/// The first place in the line of a key's look-ups, until it is dropped. Its holder waits for no
+/// other request in this line, so it may hold what other keys wait for.
 #[derive(Debug)]
 pub(crate) struct LookupLine {
     sort: &'static FairShare,

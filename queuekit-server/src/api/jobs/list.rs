@@ -129,7 +129,8 @@ pub(in crate::api) async fn page(
 
 /// Memory for the jobs that a filter finds, and a turn if it searches their contents.
 ///
-/// Who waits for a turn holds no memory, and who has one waits for none: all keys share the turns.
+/// A request holds no memory while it waits for a turn. It does not wait for memory while it has a
+/// turn, because all keys share the turns.
 pub(super) async fn to_read(
     app: &App,
     caller: &Caller,
@@ -178,6 +179,7 @@ mod tests {
     use super::super::bulk::in_parts;
     use super::*;
     use crate::api::test_app::app_of;
+    use crate::web::auth::tests::caller_for;
 
     /// Counts the listings in progress, and the most of them.
     #[derive(Debug)]
@@ -202,6 +204,34 @@ mod tests {
             self.now.fetch_sub(1, Ordering::SeqCst);
             page
         }
+    }
+
+    /// Guard: a search does not wait for memory while it has a turn.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn s6_a_search_that_waits_for_its_own_memory_keeps_no_other_from_the_turn() {
+        let app = app_of(Client::new(MemoryStore::new()));
+        let own = caller_for("q", Scope::Read);
+        // The memory for answers of this key.
+        let mut held = Vec::new();
+        loop {
+            let mut budget = app.no_budget(&own);
+            if budget.take_for_answer(BUDGET_BYTES).await.is_err() {
+                break;
+            }
+            held.push(budget);
+        }
+        let filter = JobFilter::default().payload("a:1");
+        let waiting = tokio::spawn({
+            let (app, filter) = (app.clone(), filter.clone());
+            async move { to_read(&app, &own, &filter).await.is_ok() }
+        });
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let operator = Caller::operator();
+        let other = tokio::time::timeout(Duration::from_secs(3), to_read(&app, &operator, &filter));
+        assert!(other.await.is_ok_and(|read| read.is_ok()));
+        assert!(!waiting.is_finished());
+        drop(held);
+        assert!(waiting.await.unwrap());
     }
 
     /// Guard: a search of contents takes a place first, and so does an action on what it finds.
