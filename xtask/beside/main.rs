@@ -1,4 +1,4 @@
-//! An application that uses another database crate: its jobs and acks are part of its own
+//! An application that uses another database crate: its jobs, steps and acks are part of its own
 //! transactions, as docs/transactions.md says. `cargo xtask beside` builds it with each crate.
 //!
 //! `cargo run -- URL` runs it, on a Postgres database of its own.
@@ -7,8 +7,8 @@ mod driver;
 
 use std::time::Duration;
 
-use queuekit::jobs::{Ack, AckOutcome};
-use queuekit::store::{LeaseTtl, Reserve, State, WorkerId};
+use queuekit::jobs::{Ack, AckOutcome, CheckpointOutcome, NewCheckpoint};
+use queuekit::store::{CheckpointName, LeaseTtl, Reserve, State, WorkerId};
 use queuekit::transactions::Functions;
 use queuekit::{JobDraft, QueueName};
 
@@ -41,6 +41,19 @@ async fn main() -> Result<()> {
     let ttl = LeaseTtl::new(Duration::from_secs(30))?;
     let request = Reserve::new(queue, 1, ttl, WorkerId::new("beside")?)?;
     let lease = client.backend().reserve(&request).await?.leases.remove(0);
+    let name = CheckpointName::new("reserve-stock")?;
+    let step = NewCheckpoint::new(lease.token.clone(), name, "null")?;
+    for (end, outcome, stored) in [
+        (End::Rollback, CheckpointOutcome::Stored, 0),
+        (End::Commit, CheckpointOutcome::Stored, 1),
+        // The rows of the step are written once.
+        (End::Rollback, CheckpointOutcome::Conflict, 1),
+    ] {
+        let statement = functions.checkpoint(&step)?;
+        assert_eq!(driver::run(&url, &statement, end).await?, outcome);
+        assert_eq!(client.jobs().checkpoints(id).await?.len(), stored, "after the {end:?}");
+    }
+
     for (end, state) in [(End::Rollback, State::Running), (End::Commit, State::Completed)] {
         let statement = functions.ack(&[Ack::new(lease.token.clone())])?;
         assert_eq!(driver::run(&url, &statement, end).await?, [AckOutcome::Acked]);
