@@ -6,7 +6,7 @@ use queuekit_core::capability::ExtendOutcome;
 use queuekit_core::{Ack, AckOutcome, EnqueueOutcome, Lease, LeaseToken, State};
 
 use crate::World;
-use crate::kit::{HOUR, MINUTE, TTL, draft, ttl, unique};
+use crate::kit::{HOUR, MILLISECOND, MINUTE, Moment, TTL, draft, ttl, unique};
 
 /// As many jobs as a store may have to see before it takes those behind them to be like them.
 const PLAIN: usize = 9;
@@ -88,10 +88,10 @@ pub async fn r5_8_an_unreadable_record_behind_other_jobs_dead_letters(world: &dy
 pub async fn r9_3_a_reserve_ends_before_the_first_job_that_is_not_due(world: &dyn World) {
     let mut wanted = world.enqueue_n(PLAIN).await;
     let last = world.enqueue(draft().delay(HOUR)).await;
-    world.advance(HOUR - Duration::from_millis(1)).await;
+    world.advance_to(Moment::Before, HOUR).await;
     assert_eq!(world.reserve_ids(100).await, wanted);
     wanted = world.enqueue_n(PLAIN).await;
-    world.advance(Duration::from_millis(1)).await;
+    world.advance(world.slack().max(MILLISECOND)).await;
     wanted.push(last);
     assert_eq!(world.reserve_ids(100).await, wanted);
 }
