@@ -157,6 +157,14 @@ impl QueuePatch {
         *self == Self::default()
     }
 
+    /// Whether it sets what [`QueueSettings::treats_keys_as`] compares.
+    pub fn concerns_keys(&self) -> bool {
+        self.per_key.is_some()
+            || self.key_on_wait.is_some()
+            || self.key_on_dead.is_some()
+            || self.order.is_some()
+    }
+
     /// Checks that all values are within their limits. A store calls this before it applies a
     /// patch.
     ///

@@ -98,6 +98,13 @@ impl QueueSettings {
         self
     }
 
+    /// Whether both say the same of partition keys: how many jobs of a key run at once, what holds
+    /// a key up, and whether keys take turns. If not, a store has to look at all keys of the queue.
+    pub fn treats_keys_as(&self, other: &Self) -> bool {
+        let of_keys = |of: &Self| (of.per_key, of.key_on_wait, of.key_on_dead, of.order);
+        of_keys(self) == of_keys(other)
+    }
+
     /// Whether the queue is paused at this instant (contract R16.10).
     pub fn is_paused(&self, now: Timestamp) -> bool {
         self.paused && self.paused_until.is_none_or(|end| now < end)

@@ -250,11 +250,7 @@ impl<'a> Scheduler<'a> {
         let name = &parsed(name)?;
         let found = self.find(name).await?;
         let (now, schedule) = (found.now, found.present(name)?);
-        let later = |at: Timestamp| schedule.definition.upcoming(at);
-        let Some(next) = schedule.next_at else { return Ok(Vec::new()) };
-        // An occurrence that is due counts as one of the next: catch-up decides whether it runs.
-        let first = (next > now).then_some(next);
-        Ok(first.into_iter().chain(later(first.unwrap_or(now))).take(count).collect())
+        Ok(schedule.upcoming(now, count))
     }
 
     /// Checks that the store accepts the job of the schedule.

@@ -67,6 +67,16 @@ impl Schedule {
         self.definition.name()
     }
 
+    /// The next nominal times after this one, at most `count`; none while the schedule is paused.
+    /// For some cron expressions this takes milliseconds.
+    pub fn upcoming(&self, now: Timestamp, count: usize) -> Vec<Timestamp> {
+        let Some(next) = self.next_at else { return Vec::new() };
+        // An occurrence that is due counts as one of the next: catch-up decides whether it runs.
+        let first = (next > now).then_some(next);
+        let later = self.definition.upcoming(first.unwrap_or(now));
+        first.into_iter().chain(later).take(count).collect()
+    }
+
     /// Whether the definition is another than the code declared last (R15.1): an operator changed
     /// it. False if no code has declared it, or if it was reset since.
     pub fn differs_from_code(&self) -> bool {

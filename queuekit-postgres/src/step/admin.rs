@@ -36,8 +36,7 @@ pub(crate) async fn configure(
     let paused_until = paused_until(&row.settings);
     let params = params![row.id, document, row.keyed, paused_until];
     session.query(Sql::QueueConfigure, params).await?;
-    let places = |of: &QueueSettings| (of.per_key, of.key_on_wait, of.key_on_dead, of.order);
-    if places(&was.settings) != places(&row.settings) {
+    if !row.settings.treats_keys_as(&was.settings) {
         session.query(Sql::QueueDue, params![row.id]).await?;
         session.query(Sql::QueueUnplace, params![row.id]).await?;
     }

@@ -1,5 +1,7 @@
 //! Queues: figures and settings.
 
+use std::time::Duration;
+
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -18,6 +20,9 @@ use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::lookups::lookup_turn;
 use crate::web::{AdminScope, Caller, Json, OptionalJson, Problem, Scope, response_budget};
 use crate::wire::{JobQuery, JobsBody, PauseBody};
+
+/// How long a change of how a queue treats its partition keys waits for those before it.
+const KEY_CHANGES_MAX: Duration = Duration::from_secs(30);
 
 /// A page of queues.
 #[derive(Serialize, ToSchema)]
@@ -226,9 +231,15 @@ async fn change(
     patch.check()?;
     let target = format!("queue {name} {}", json(&patch));
     let new_queue = QuotaCharge::admit(app, caller, std::iter::once(name)).await?;
-    let (here, name) = (app.clone(), name.clone());
-    let configuring =
-        async move { here.admin()?.configure(&name, &patch).await.map_err(Problem::from) };
+    let (here, asking, name) = (app.clone(), caller.clone(), name.clone());
+    let configuring = async move {
+        let changes = &here.limits().key_changes;
+        let _turn = match patch.concerns_keys() {
+            true => Some(changes.wait(&asking, KEY_CHANGES_MAX).await?),
+            false => None,
+        };
+        here.admin()?.configure(&name, &patch).await.map_err(Problem::from)
+    };
     let audited = audited(app, caller, "configure", target, configuring);
     let settings = with_quota(new_queue, audited).await?;
     Ok(Answer(settings.without_notes().into_owned()))
@@ -248,7 +259,6 @@ pub(super) fn admit(caller: &Caller, name: &QueueName) -> Result<(), Problem> {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
 
     use axum::body::Body;
     use axum::http::Request;
@@ -264,7 +274,7 @@ mod tests {
     use crate::api::routes;
     use crate::api::test_app::{app_counting, app_of};
     use crate::config::{HttpFlags, Sources};
-    use crate::web::auth::tests::caller_for;
+    use crate::web::auth::tests::{caller_for, caller_of};
     use crate::web::keys::{Keys, NewKey};
     use crate::web::limits::LiveLimits;
 
@@ -295,6 +305,24 @@ mod tests {
             found.iter().map(QueueName::as_str).collect::<Vec<_>>(),
             ["q0999.999", "q1999.999", "q2999.999"]
         );
+    }
+
+    /// Guard: eight such changes of one key, made in one transaction of SQLite, took longer than a
+    /// lease.
+    #[tokio::test(start_paused = true)]
+    async fn s6_changes_that_concern_all_partition_keys_are_made_one_at_a_time() {
+        let app = app_of(Client::new(MemoryStore::new()));
+        let (caller, name) = (caller_for("*", Scope::Admin), QueueName::default());
+        let ends_soon = async |patch: QueuePatch| {
+            let changing = change(&app, &caller, &name, patch);
+            tokio::time::timeout(Duration::from_secs(1), changing).await.is_ok_and(|it| it.is_ok())
+        };
+        let turn = app.limits().key_changes.wait(&caller_of("other", 1), Duration::ZERO).await;
+        assert!(turn.is_ok() && ends_soon(QueuePatch::default().paused(true)).await);
+        let per_key = QueuePatch::default().per_key(2);
+        assert!(!ends_soon(per_key.clone()).await);
+        drop(turn);
+        assert!(ends_soon(per_key).await);
     }
 
     #[tokio::test]

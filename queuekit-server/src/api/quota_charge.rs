@@ -15,8 +15,8 @@ use crate::web::lookups::{LookupLine, admission_line};
 use crate::web::quota::{Charge, Quota};
 use crate::web::{Caller, Problem};
 
-/// Schedules that are looked up at once.
-const AT_ONCE: usize = 16;
+/// Schedules that are looked up at once. Each may have a payload of a mebibyte.
+const AT_ONCE: usize = 2;
 
 /// The name of something that counts against a quota.
 pub(super) trait QuotaCounted: Clone + Eq + Hash + Send + Sync + 'static {
@@ -86,7 +86,7 @@ impl<N: QuotaCounted> QuotaCharge<N> {
         if names.is_empty() {
             return Ok(None);
         }
-        let _turn = line.turn().await?;
+        let turn = line.turn().await?;
         let there = N::find(app, &names).await?;
         names.retain(|name| !there.contains(name));
         quota.learn(there);
@@ -99,6 +99,8 @@ impl<N: QuotaCounted> QuotaCharge<N> {
                 // The count may be too high: another server, or a command on the store, may have
                 // removed objects.
                 let created = quota.recount(key, Instant::now()).ok_or(exceeded)?;
+                // These may be a thousand, and only this key waits for them.
+                drop(turn);
                 forget_removed(app, &created).await?;
                 quota.charge(key, &names)?
             }

@@ -51,7 +51,6 @@ pub(super) async fn scale(
     for name in names.iter().flatten() {
         caller.need_queue(name.as_str())?;
     }
-    let figures = app.figures().await?;
     // A queue that does not exist yet needs nothing.
     let is_meant = |queue: &&Queue| match &names {
         Some(names) => names.contains(&queue.name),
@@ -60,6 +59,8 @@ pub(super) async fn scale(
     // Workers may name many queues. No turn of all is held, because the work waits for a place that
     // other work of the key may have.
     let _line = read_line(&caller).await?;
+    // Only now: a request that waits would have the figures of its second kept.
+    let figures = app.figures().await?;
     let scale = || {
         let queues = figures.queues.iter().filter(is_meant);
         Scale::of(queues, &figures.workers, query.slots_per_worker)

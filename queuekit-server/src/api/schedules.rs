@@ -1,5 +1,6 @@
 //! Schedules: jobs at the times of a cron expression, or at an interval.
 
+mod access;
 mod put;
 mod rate;
 pub(super) mod run;
@@ -8,10 +9,13 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use queuekit::schedules::{Definition, Schedule, ScheduleEntry, ScheduleName, Scheduler};
+use queuekit::schedules::{Schedule, ScheduleEntry, ScheduleName};
 use queuekit::store::backend::AnswerBytes;
 use serde::Deserialize;
 use utoipa::IntoParams;
+
+use access::{found, scheduler, seen_by, sees, target};
+use put::Put;
 
 use super::answer_memory::BUDGET_BYTES;
 use super::app::App;
@@ -65,7 +69,10 @@ pub(super) async fn list_schedules(
     // A page ends only at a schedule that the caller may see, because `after` names it.
     let (mut bytes, mut last) = (AnswerBytes::default(), None);
     'page: loop {
+        let turn = line.turn().await?;
         let page = scheduler.list(after.as_ref(), PAGE).await?;
+        // Reads of other keys come between two pages.
+        drop(turn);
         for entry in page.schedules.into_iter().filter(|entry| sees(&caller, entry)) {
             if schedules.len() == PAGE || !bytes.admit(size(&entry)) {
                 after = last;
@@ -132,14 +139,19 @@ pub(super) async fn put_schedule(
     Json(body, mut budget, _): Json<ManageScope, NewScheduleBody>,
 ) -> Result<Response, Problem> {
     caller.need(Scope::Manage)?;
-    let paused = body.paused;
-    // To find out that a cron expression matches no time may take a while.
-    let definition = slow_off_the_runtime(&caller, || body.build(&name)).await?;
-    target(&caller, &definition)?;
-    let (here, asking) = (app.clone(), caller.clone());
+    let (paused, now) = (body.paused, app.now());
+    let build = || {
+        let definition = body.build(&name)?;
+        let rate = rate::counted(&caller, &definition, now);
+        Ok::<_, Problem>(Put { definition, rate, paused })
+    };
+    // To find the times of a cron expression, or that it has none, may take a while.
+    let schedule = slow_off_the_runtime(&caller, build).await?;
+    target(&caller, &schedule.definition)?;
+    let here = app.clone();
     let putting = async move {
-        budget.wait_for(BUDGET_BYTES).await?;
-        Ok((budget, put::put(here, asking, definition, paused).await?))
+        let put = put::put(here, &mut budget, schedule).await?;
+        Ok((budget, put))
     };
     let target = format!("schedule {name}");
     let (budget, (is_new, schedule)) = audited(&app, &caller, "put", target, putting).await?;
@@ -255,9 +267,11 @@ pub(super) async fn next_runs(
         return Err(Problem::invalid("count", "count must be 1..=100"));
     }
     caller.need(Scope::Read)?;
-    let (mut budget, _turn) = app.look_up(&caller).await?;
-    found(&app, &caller, Scope::Read, &name, &mut budget).await?;
-    let next = app.client().schedules().upcoming(&name, count).await?;
+    let (mut budget, turn) = app.look_up(&caller).await?;
+    let schedule = found(&app, &caller, Scope::Read, &name, &mut budget).await?;
+    drop(turn);
+    let now = app.now();
+    let next = slow_off_the_runtime(&caller, || schedule.upcoming(now, count)).await;
     let next = next.into_iter().map(Time).collect();
     Ok(Answer(NextRunsBody { next }))
 }
@@ -310,63 +324,4 @@ async fn answer(
     let entry = ScheduleEntry { name, schedule: Ok(schedule) };
     let body = ScheduleBody::of(entry, caller.has(Scope::Read));
     response_budget::answer(budget, &body).await
-}
-
-/// The schedule of this name. Its job may be large, so the memory of the request grows first.
-///
-/// # Errors
-/// 403 without the scope; 404 if it does not exist, or if the caller may not see it; 429 or 503 if
-/// there is no memory for a while.
-async fn found(
-    app: &App,
-    caller: &Caller,
-    scope: Scope,
-    name: &ScheduleName,
-    budget: &mut RequestBudget,
-) -> Result<Schedule, Problem> {
-    caller.need(scope)?;
-    budget.wait_for(BUDGET_BYTES).await?;
-    let schedule = app.client().schedules().get(name).await?.filter(seen_by(caller));
-    schedule.ok_or_else(|| Problem::not_found("schedule"))
-}
-
-/// The schedules for changes by this caller. The store is not told who may change what, so the very
-/// row that a change replaces is checked: another server may have stored it just now.
-fn scheduler<'a>(
-    app: &'a App,
-    caller: &Caller,
-    may_change: &'a (dyn Fn(&Schedule) -> bool + Send + Sync + 'a),
-) -> Scheduler<'a> {
-    let scheduler = app.client().schedules();
-    if caller.is_bound() { scheduler.changing_only(may_change) } else { scheduler }
-}
-
-fn seen_by(caller: &Caller) -> impl Fn(&Schedule) -> bool + Send + Sync {
-    |schedule| target(caller, &schedule.definition).is_ok()
-}
-
-/// Checks the key against the schedule of this name, if there is one: the answer to a change that
-/// is refused.
-async fn need_own(app: &App, caller: &Caller, name: &ScheduleName) -> Result<(), Problem> {
-    if caller.is_bound()
-        && let Some(old) = app.client().schedules().get(name).await?
-    {
-        // Do not reveal whose it is.
-        target(caller, &old.definition)
-            .map_err(|_| Problem::forbidden("a schedule that the key is not for has this name"))?;
-    }
-    Ok(())
-}
-
-/// Checks the key against the queue and kind of the schedule's job.
-fn target(caller: &Caller, definition: &Definition) -> Result<(), Problem> {
-    caller.need_queue(definition.job().queue().as_str())?;
-    caller.need_kind(definition.job().kind().as_str())
-}
-
-fn sees(caller: &Caller, entry: &ScheduleEntry) -> bool {
-    match &entry.schedule {
-        Ok(schedule) => target(caller, &schedule.definition).is_ok(),
-        Err(_) => !caller.is_bound(),
-    }
 }

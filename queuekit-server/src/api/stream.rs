@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hasher};
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures_util::Stream;
 use futures_util::stream;
-use queuekit::{Job, JobId};
+use queuekit::queues::Queue;
+use queuekit::{Job, JobId, QueueName};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 use utoipa::IntoParams;
@@ -75,8 +75,9 @@ struct Watch {
     queues: HashMap<String, u64>,
     /// Hash of the job as it was last sent.
     told: Option<u64>,
-    /// The figures, and the index of the next one to check.
-    figures: Option<(Arc<Figures>, usize)>,
+    /// The last queue that was sent, while others may follow. No figures are kept meanwhile: a
+    /// client that reads slowly would have many of them kept.
+    behind: Option<QueueName>,
     waiting: Option<Event>,
     /// Memory for the job, until the connection asks for the next event.
     budget: Option<RequestBudget>,
@@ -94,7 +95,7 @@ impl Watch {
             job,
             queues: HashMap::new(),
             told: None,
-            figures: None,
+            behind: None,
             waiting: None,
             budget: None,
             queues_at: now,
@@ -108,7 +109,7 @@ impl Watch {
         self.budget = None;
         let (stopping, caller) = (self.app.stopping().clone(), self.caller.clone());
         loop {
-            if let Some(event) = self.waiting.take().or_else(|| self.next_queue()) {
+            if let Some(event) = self.waiting.take() {
                 return Some(event);
             }
             tokio::select! {
@@ -129,28 +130,35 @@ impl Watch {
             }
             _ => {
                 sleep_until(self.queues_at).await;
-                // During an outage the stream waits: it has no change to report.
-                self.figures = self.app.figures().await.ok().map(|figures| (figures, 0));
-                self.queues_at = Instant::now() + QUEUES_EVERY;
+                self.look_at_queues().await;
             }
         }
     }
 
-    /// The next queue that has changed.
-    fn next_queue(&mut self) -> Option<Event> {
-        let (figures, at) = self.figures.as_mut()?;
-        let prints = figures.fingerprints();
-        while let Some((queue, fingerprint)) = figures.queues.get(*at).zip(prints.get(*at)) {
-            *at += 1;
+    /// Finds the next queue that has changed. If there is none, the next look is due later.
+    async fn look_at_queues(&mut self) {
+        // During an outage the stream waits: it has no change to report.
+        let figures = self.app.figures().await.ok();
+        self.waiting = figures.and_then(|figures| self.next_queue(&figures));
+        if self.waiting.is_none() {
+            self.behind = None;
+            self.queues_at = Instant::now() + QUEUES_EVERY;
+        }
+    }
+
+    fn next_queue(&mut self, figures: &Figures) -> Option<Event> {
+        let is_before = |queue: &Queue| Some(&queue.name) <= self.behind.as_ref();
+        let from = figures.queues.partition_point(is_before);
+        for (queue, fingerprint) in figures.queues.iter().zip(figures.fingerprints()).skip(from) {
             let name = queue.name.as_str();
             let known = self.queues.get(name) == Some(fingerprint);
             if known || !self.caller.sees_queue(name) {
                 continue;
             }
             self.queues.insert(name.to_owned(), *fingerprint);
+            self.behind = Some(queue.name.clone());
             return Event::default().event("queue").json_data(queue).ok();
         }
-        self.figures = None;
         None
     }
 
@@ -204,6 +212,8 @@ impl io::Write for Hashing {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use queuekit::memory::MemoryStore;
     use queuekit::{Client, JobDraft};
 
@@ -235,6 +245,25 @@ mod tests {
         watch.next().await;
         assert!(watch.next().await.is_some());
         assert!(fill(2).await.iter().all(Result::is_ok), "the event is sent");
+    }
+
+    /// Guard: clients that read slowly had the figures of each second kept.
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_stream_keeps_no_figures_while_its_client_reads() {
+        let client = Client::new(MemoryStore::new());
+        for queue in ["a", "b"] {
+            client.enqueue(JobDraft::new("t", "1").queue(queue)).await.unwrap();
+        }
+        let app = app_of(client);
+        let caller = caller_for("*", Scope::Read);
+        let place = app.watch(&caller).unwrap_or_else(|problem| panic!("{}", problem.kind()));
+        let mut watch = Watch::new(&app, caller, None, place);
+        let figures = Arc::downgrade(&app.figures().await.unwrap_or_else(|_| panic!("figures")));
+        assert!(watch.next().await.is_some() && figures.upgrade().is_some());
+        tokio::time::sleep(QUEUES_EVERY * 3).await;
+        assert!(figures.upgrade().is_none(), "there are later ones");
+        assert!(watch.next().await.is_some(), "the other queue");
+        assert!(tokio::time::timeout(QUEUES_EVERY * 9, watch.next()).await.is_err());
     }
 
     #[tokio::test]

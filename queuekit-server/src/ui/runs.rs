@@ -14,7 +14,8 @@ const REMEMBERED: usize = 100;
 const AT_ONCE: usize = 8;
 const OF_KEY: usize = 2;
 /// The most runs at once of keys that are restricted to some queues or kinds, so that several of
-/// them leave places to those that are responsible for all.
+/// them leave places to those that are responsible for all. When half of these places are taken,
+/// such a key has one run at most, so that few of them leave places to others.
 const OF_BOUND_KEYS: usize = 6;
 
 /// The runs of this process, the latest last. They end with it: what was changed stays changed, and
@@ -36,8 +37,10 @@ impl Runs {
             bound += usize::from(other.is_bound);
             own += usize::from(other.is_of(&run.started_by));
         }
+        let is_scarce = run.is_bound && bound >= OF_BOUND_KEYS / 2;
+        let of_key = if is_scarce { 1 } else { OF_KEY };
         let is_beyond = run.is_bound && bound >= OF_BOUND_KEYS;
-        if all >= AT_ONCE || own >= OF_KEY || is_beyond {
+        if all >= AT_ONCE || own >= of_key || is_beyond {
             let detail = "there are as many of these runs as may run at once: stop one, or wait";
             return Err(Failure::new(StatusCode::TOO_MANY_REQUESTS, detail));
         }
@@ -77,10 +80,14 @@ mod tests {
     fn s6_runs_of_restricted_keys_leave_places_to_others() {
         let runs = Runs::default();
         let full = Some(StatusCode::TOO_MANY_REQUESTS);
-        for key in ["a", "a", "b", "b", "c", "c"] {
+        for key in ["a", "a", "b"] {
             begin(&runs, key, true).unwrap();
         }
-        assert_eq!(begin(&runs, "d", true).err(), full);
+        assert_eq!(begin(&runs, "b", true).err(), full, "half of the places are taken");
+        for key in ["c", "d", "e"] {
+            begin(&runs, key, true).unwrap();
+        }
+        assert_eq!(begin(&runs, "f", true).err(), full);
         begin(&runs, "all", false).unwrap();
         begin(&runs, "all", false).unwrap();
         assert_eq!(begin(&runs, "all", false).err(), full);

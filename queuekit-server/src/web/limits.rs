@@ -15,8 +15,11 @@ use super::schedule_rates::ScheduleRates;
 use super::store_calls::StoreCalls;
 
 /// A page of many queues or workers takes milliseconds, and megabytes until it is written. A person
-/// has one or two in progress, even with many tabs.
-const PAGES: ShareSize = ShareSize { all: 16, of_key: 4 };
+/// has one or two in progress, even with many tabs. Four keys that ask for slow ones leave places.
+const PAGES: ShareSize = ShareSize { all: 16, of_key: 3 };
+/// Such a change visits all partition keys of its queue. SQLite makes it in one transaction, and so
+/// it would several that came together, while no lease is extended.
+const KEY_CHANGES: ShareSize = ShareSize { all: 1, of_key: 1 };
 
 /// The limits, and what counts against them.
 #[derive(Debug)]
@@ -35,6 +38,8 @@ pub(crate) struct LiveLimits {
     /// Pages of the dashboard in progress.
     pub(crate) pages: FairShare,
     pub(crate) store_calls: StoreCalls,
+    /// Changes of how a queue treats its partition keys.
+    pub(crate) key_changes: FairShare,
     pub(crate) queues: Arc<Quota<QueueName>>,
     pub(crate) schedules: Arc<Quota<ScheduleName>>,
     pub(crate) rates: Arc<ScheduleRates>,
@@ -54,6 +59,7 @@ impl LiveLimits {
             streams: FairShare::empty("streams"),
             pages: FairShare::empty("pages"),
             store_calls: StoreCalls::new(),
+            key_changes: FairShare::empty("changes of how a queue treats its partition keys"),
             queues: Quota::none("queues", "max_queues_per_key"),
             schedules: Quota::none("schedules", "max_schedules_per_key"),
             rates: Arc::default(),
@@ -84,6 +90,7 @@ impl LiveLimits {
         self.polls.resize(ShareSize::with_equal_parts(limits.waiting));
         self.streams.resize(ShareSize { all: limits.streams, of_key: limits.streams_of_key });
         self.pages.resize(PAGES);
+        self.key_changes.resize(KEY_CHANGES);
         self.queues.resize(limits.queues_of_key);
         self.schedules.resize(limits.schedules_of_key);
         self.subscriptions.resize(limits.subscriptions_of_key);

@@ -28,8 +28,7 @@ impl Step<'_> {
         let settings = was.clone().patched(patch, self.now);
         self.queues[at].settings = settings.clone();
         self.execute(QUEUE_CONFIGURE, params![self.queues[at].id, settings.to_json()])?;
-        let places = |of: &QueueSettings| (of.per_key, of.key_on_wait, of.key_on_dead, of.order);
-        if places(&was) != places(&settings) {
+        if !settings.treats_keys_as(&was) {
             self.replace_lanes(at, &was)?;
         }
         self.stir(at);

@@ -53,7 +53,7 @@ pub(crate) async fn newest_events(
     caller.need(Scope::Read)?;
     caller.need_events()?;
     let outbox = app.store().capabilities().outbox.ok_or_else(|| Problem::unsupported("events"))?;
-    let budget = app.budget(caller).await?;
+    let (budget, _turn) = app.look_up(caller).await?;
     let up_to = match up_to {
         Some(up_to) => up_to,
         None => {

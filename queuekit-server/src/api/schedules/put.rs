@@ -6,11 +6,22 @@ use queuekit::queues::QueuePatch;
 use queuekit::schedules::{Definition, Schedule};
 use queuekit::{ErrorKind, QueueName};
 
-use super::{need_own, rate, scheduler, seen_by};
+use super::access::{need_own, scheduler, seen_by};
+use super::rate;
+use crate::api::answer_memory::BUDGET_BYTES;
 use crate::api::app::App;
 use crate::api::quota_charge::{QuotaCharge, run_to_end, with_quota};
+use crate::web::Problem;
 use crate::web::lookups::admission_line;
-use crate::web::{Caller, Problem};
+use crate::web::memory_budget::RequestBudget;
+
+/// A schedule that is put.
+pub(super) struct Put {
+    pub(super) definition: Definition,
+    /// Its rate, as it counts for the key.
+    pub(super) rate: f64,
+    pub(super) paused: Option<bool>,
+}
 
 /// The stored schedule, and whether it is new. Runs to its end even if the client disconnects: a
 /// rate that is no longer counted might be stored a moment later.
@@ -18,19 +29,21 @@ use crate::web::{Caller, Problem};
 /// # Errors
 /// 403 if the name is that of a schedule which the key is not for;
 /// 409 if the key has as many schedules or queues as it may, or if its schedules would exceed its
-/// `per_second`; those of the store.
+/// `per_second`; 429 or 503 if there is no memory for a while; those of the store.
 pub(super) async fn put(
     app: App,
-    caller: Caller,
-    definition: Definition,
-    paused: Option<bool>,
+    budget: &mut RequestBudget,
+    Put { definition, rate, paused }: Put,
 ) -> Result<(bool, Schedule), Problem> {
+    let caller = budget.caller().clone();
     // Other keys may wait for the turn, so it comes after what the caller's own requests wait for.
+    // In their line no memory is held.
     let line = admission_line(&caller).await?;
+    budget.wait_for(BUDGET_BYTES).await?;
     let turn = app.limits().schedules.turns.of(definition.name()).await;
     need_own(&app, &caller, definition.name()).await?;
     let new = QuotaCharge::admit_in(&line, &app, &caller, once(definition.name())).await?;
-    let rate = rate::charge(&app, &caller, &definition).await?;
+    let rate = rate::charge(&app, &caller, definition.name(), rate).await?;
     let queue = definition.job().queue();
     // The first occurrence would create the queue. Create it now, so that it counts.
     if let Some(new_queue) = QuotaCharge::admit_in(&line, &app, &caller, once(queue)).await? {
@@ -90,11 +103,10 @@ mod tests {
     use super::super::run::run_schedule;
     use super::super::{delete_schedule, pause_schedule};
     use super::*;
-    use crate::api::answer_memory::BUDGET_BYTES;
     use crate::api::params::Named;
     use crate::api::test_app::app_of;
-    use crate::web::Scope;
     use crate::web::auth::tests::{caller_for, caller_of};
+    use crate::web::{Caller, Scope};
 
     /// The first change waits for a permit before it is stored.
     #[derive(Debug)]
@@ -171,7 +183,7 @@ mod tests {
             let caller = caller_for("own", Scope::Manage);
             let (state, name) = (State(app.clone()), Named(ScheduleName::new("s").unwrap()));
             let refused = match action {
-                "put" => put(app, caller, daily("own").build().unwrap(), None).await.err(),
+                "put" => put_by(&app, &caller, daily("own")).await.err(),
                 "pause" => pause_schedule(state, caller, name).await.err(),
                 "delete" => delete_schedule(state, caller, name).await.err(),
                 _ => run_schedule(state, caller, name).await.err(),
@@ -184,9 +196,32 @@ mod tests {
         }
     }
 
+    async fn put_by(
+        app: &App,
+        caller: &Caller,
+        draft: ScheduleDraft,
+    ) -> Result<(bool, Schedule), Problem> {
+        let definition = draft.build().unwrap();
+        let rate = rate::counted(caller, &definition, app.now());
+        let put = Put { definition, rate, paused: None };
+        super::put(app.clone(), &mut app.no_budget(caller), put).await
+    }
+
     async fn put_every(app: App, caller: Caller, every: Duration) -> bool {
         let draft = ScheduleDraft::every("s", every, JobDraft::new("t", "null"));
-        put(app, caller, draft.build().unwrap(), None).await.is_ok()
+        put_by(&app, &caller, draft).await.is_ok()
+    }
+
+    /// The memory for answers that the key has left.
+    async fn memory_left(app: &App, caller: &Caller) -> Vec<RequestBudget> {
+        let mut all = Vec::new();
+        loop {
+            let mut budget = app.no_budget(caller);
+            if budget.take_for_answer(BUDGET_BYTES).await.is_err() {
+                return all;
+            }
+            all.push(budget);
+        }
     }
 
     async fn settle() {
@@ -199,29 +234,22 @@ mod tests {
     #[tokio::test]
     async fn s6_a_change_that_waits_for_its_own_key_keeps_no_other_from_the_turn() {
         let app = app_of(Client::new(MemoryStore::new()));
-        let put_by = |key: &'static str| {
-            let draft = daily("q").build().unwrap();
-            let putting = put(app.clone(), caller_of(key, 1), draft, None);
-            tokio::spawn(async move { putting.await.is_ok() })
+        let begin = |key: &'static str| {
+            let app = app.clone();
+            tokio::spawn(async move { put_by(&app, &caller_of(key, 1), daily("q")).await.is_ok() })
         };
-        let own = admission_line(&caller_of("schedules.own", 1)).await.unwrap();
-        let waiting = put_by("schedules.own");
+        let owner = caller_of("schedules.own", 1);
+        let own = admission_line(&owner).await.unwrap();
+        let waiting = begin("schedules.own");
         settle().await;
-        let other = put_by("schedules.other");
+        assert_eq!(memory_left(&app, &owner).await.len(), 2, "it waits without memory");
+        let other = begin("schedules.other");
         settle().await;
         assert!((waiting.is_finished(), other.is_finished()) == (false, true));
         drop(own);
         assert!(waiting.await.unwrap() && other.await.unwrap());
         let caller = caller_for("q", Scope::Manage);
-        // The memory for answers of this key.
-        let mut all = Vec::new();
-        loop {
-            let mut budget = app.no_budget(&caller);
-            if budget.take_for_answer(BUDGET_BYTES).await.is_err() {
-                break;
-            }
-            all.push(budget);
-        }
+        let _all = memory_left(&app, &caller).await;
         for action in ["pause", "delete"] {
             let (state, caller) = (State(app.clone()), caller.clone());
             let name = Named(ScheduleName::new("s").unwrap());
@@ -232,7 +260,7 @@ mod tests {
                 }
             });
             settle().await;
-            let other = put_by("schedules.other");
+            let other = begin("schedules.other");
             settle().await;
             assert!((waiting.is_finished(), other.is_finished()) == (false, true), "{action}");
             waiting.abort();
@@ -268,7 +296,7 @@ mod tests {
         drop(putting);
         settle().await;
         let other = ScheduleDraft::every("o", often, JobDraft::new("t", "null"));
-        let refused = put(app, caller, other.build().unwrap(), None).await;
+        let refused = put_by(&app, &caller, other).await;
         assert_eq!(refused.unwrap_err().kind(), "quota_exceeded");
     }
 }

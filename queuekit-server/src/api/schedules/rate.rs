@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use queuekit::Timestamp;
-use queuekit::schedules::{Definition, Timing};
+use queuekit::schedules::{Definition, ScheduleName, Timing};
 
 use crate::api::app::App;
 use crate::api::quota_charge::forget_removed;
@@ -14,18 +14,17 @@ use crate::web::{Caller, Problem};
 /// hour of a day.
 const LOOKED_AT: usize = 100;
 
-/// Counts the schedule against the key's `per_second`.
+/// Counts a schedule of this rate against the key's `per_second`.
 ///
 /// # Errors
 /// 409 if that is exceeded; those of the store.
 pub(super) async fn charge(
     app: &App,
     caller: &Caller,
-    definition: &Definition,
+    name: &ScheduleName,
+    rate: f64,
 ) -> Result<RateCharge, Problem> {
-    let (rates, name) = (&app.limits().rates, definition.name());
-    // A key without `per_second` needs no rate.
-    let rate = caller.per_second().map_or(0.0, |_| per_second(definition, app.now()));
+    let rates = &app.limits().rates;
     match rates.charge(caller, name, rate) {
         Ok(charge) => Ok(charge),
         Err(exceeded) => {
@@ -34,6 +33,12 @@ pub(super) async fn charge(
             rates.charge(caller, name, rate)
         }
     }
+}
+
+/// The rate that counts for this caller. To find the times of a cron expression may take a while.
+pub(super) fn counted(caller: &Caller, definition: &Definition, now: Timestamp) -> f64 {
+    // A key without `per_second` needs no rate.
+    caller.per_second().map_or(0.0, |_| per_second(definition, now))
 }
 
 /// The rate, as if every gap were as short as the shortest.

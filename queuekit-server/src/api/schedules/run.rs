@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use queuekit::schedules::ScheduleName;
 
-use super::{found, scheduler, seen_by};
+use super::access::{found, scheduler, seen_by};
 use crate::api::app::App;
 use crate::api::audit::audited;
 use crate::api::params::Named;

@@ -139,8 +139,8 @@ async fn give(
 /// # Errors
 /// 403 if it names one that serves queues or kinds that the key is not for.
 async fn listed(app: &App, caller: &Caller, to: &To) -> Result<Vec<WorkerId>, Problem> {
-    // A page of beats is as large as an answer.
-    let _budget = app.budget(caller).await?;
+    // A page of beats is as large as an answer, and all workers may have to be read.
+    let (_budget, _turn) = app.look_up(caller).await?;
     let (mut ids, mut after) = (Vec::new(), None);
     loop {
         let page = app.leases()?.list_workers(after.as_ref(), PageSize::MAX).await?;

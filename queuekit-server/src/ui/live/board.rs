@@ -1,7 +1,8 @@
 //! What is shown to all viewers: read once a second for all of them, and not at all for none.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use queuekit::Timestamp;
@@ -91,19 +92,20 @@ impl Board {
 
     /// Completes when the store is known to be away.
     pub(in crate::ui) async fn outage(&self) -> Outage {
-        let mut now = self.now().await;
+        let mut seen = Weak::new();
         loop {
+            let now = self.after(&seen).await;
             if let Some(outage) = &now.outage {
                 return outage.clone();
             }
-            now = self.after(Some(&now)).await;
+            seen = Arc::downgrade(&now);
         }
     }
 
-    /// The next reading after this one.
-    pub(super) async fn after(&self, seen: Option<&Arc<Snapshot>>) -> Arc<Snapshot> {
+    /// The next reading after this one, which nobody has to keep until then.
+    pub(super) async fn after(&self, seen: &Weak<Snapshot>) -> Arc<Snapshot> {
         let is_new = |(at, latest): &(Instant, Arc<Snapshot>)| {
-            at.elapsed() < FRESH && seen.is_none_or(|seen| !Arc::ptr_eq(seen, latest))
+            at.elapsed() < FRESH && !ptr::eq(seen.as_ptr(), Arc::as_ptr(latest))
         };
         self.next(is_new).await
     }
@@ -231,6 +233,10 @@ mod tests {
         (Arc::new(Board::new(app_of(client))), ids, calls)
     }
 
+    async fn after(board: &Board, last: &Arc<Snapshot>) -> Arc<Snapshot> {
+        board.after(&Arc::downgrade(last)).await
+    }
+
     /// The calls of the store in this many seconds with this many viewers, each of whom has the
     /// page of one of these jobs open.
     async fn calls_in(seconds: u32, viewers: usize, jobs: usize) -> usize {
@@ -241,9 +247,9 @@ mod tests {
             let job = ids.get(viewer % jobs.max(1)).copied().filter(|_| jobs > 0);
             tokio::spawn(async move {
                 let _watching = job.map(|job| board.watch(Subject::Job(job)));
-                let mut seen = None;
+                let mut seen = Weak::new();
                 while looks.load(Ordering::SeqCst) {
-                    seen = Some(board.after(seen.as_ref()).await);
+                    seen = Arc::downgrade(&board.after(&seen).await);
                 }
             });
         }
@@ -277,13 +283,13 @@ mod tests {
         let store: Arc<dyn Backend> = Arc::new(MemoryStore::new());
         let (app, calls) = app_counting("findings", &store);
         let board = Board::new(app);
-        let (begun, mut seen) = (Instant::now(), None);
+        let (begun, mut last) = (Instant::now(), board.now().await);
         while begun.elapsed() < Duration::from_secs(600) {
-            seen = Some(board.after(seen.as_ref()).await);
+            last = after(&board, &last).await;
         }
         let calls = calls.load(Ordering::SeqCst);
         assert!((8..=10).contains(&calls), "{calls} in 10 minutes");
-        assert_eq!(seen.unwrap().extras.findings.len(), 1);
+        assert_eq!(last.extras.findings.len(), 1);
     }
 
     /// Guard: a job waits for its turn among those whose pages are open, and for nothing else.
@@ -292,12 +298,12 @@ mod tests {
         let (board, ids, calls) = counted(3).await;
         let watching: Vec<Watching> =
             ids.iter().take(2).map(|id| board.watch(Subject::Job(*id))).collect();
-        let mut seen = None;
+        let mut snapshot = board.now().await;
         let mut last: Vec<Option<Arc<WatchedJob>>> = vec![None; 2];
         for _ in 0..5 {
             // Each second reading has a job.
             for _ in 0..5 {
-                seen = Some(board.after(seen.as_ref()).await);
+                snapshot = after(&board, &snapshot).await;
             }
             let now: Vec<_> = watching.iter().map(Watching::job).collect();
             for (now, last) in now.iter().zip(&last) {
@@ -309,7 +315,7 @@ mod tests {
         let why = watching[0].job().unwrap().why.as_ref().unwrap().to_string();
         assert!(why.contains("no live worker"), "{why}");
         drop((watching, last));
-        let figures = seen.unwrap().figures.clone().unwrap();
+        let figures = snapshot.figures.clone().unwrap();
         let before = calls.load(Ordering::SeqCst);
         assert!(!board.0.watched.read_next(&board.0.app, &figures).await.unwrap());
         assert_eq!(calls.load(Ordering::SeqCst), before, "nobody looks at them any more");
@@ -332,11 +338,29 @@ mod tests {
                 of.figures.as_ref().unwrap().queues.first().map_or(0, |queue| queue.totals.enqueued)
             };
             while count(&last) < jobs {
-                last = board.after(Some(&last)).await;
+                last = after(&board, &last).await;
             }
             assert!(changed.elapsed() <= PAUSE * 11 / 10, "{:?}", changed.elapsed());
             tokio::time::sleep(PAUSE * 37 / 100).await;
         }
+    }
+
+    /// Guard: clients that read slowly had the reading of each second kept.
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_viewer_that_waits_for_the_next_reading_keeps_no_earlier_one() {
+        let (board, ..) = counted(1).await;
+        let seen = Arc::downgrade(&board.now().await);
+        assert!(seen.upgrade().is_some());
+        let outage = tokio::spawn({
+            let board = Arc::clone(&board);
+            async move { board.outage().await }
+        });
+        for _ in 0..2 {
+            let next = Arc::downgrade(&board.after(&seen).await);
+            tokio::time::sleep(PAUSE * 3).await;
+            assert!(seen.upgrade().is_none() && !ptr::eq(next.as_ptr(), seen.as_ptr()));
+        }
+        assert!(!outage.is_finished());
     }
 
     #[tokio::test(start_paused = true)]
@@ -352,17 +376,17 @@ mod tests {
         }
         let mut last = Arc::clone(&first);
         while last.outage.is_none() {
-            last = board.after(Some(&last)).await;
+            last = after(&board, &last).await;
         }
         let (since, read_at) = (last.outage.as_ref().unwrap().since, last.read_at);
         assert_eq!(last.figures.as_ref().unwrap().queues.len(), 1, "what was there stays");
-        let next = board.after(Some(&last)).await;
+        let next = after(&board, &last).await;
         let outage = next.outage.as_ref().unwrap();
         assert_eq!((outage.since, next.read_at), (since, read_at));
         assert!(!outage.detail.is_empty());
         let mut last = Arc::clone(&next);
         while last.outage.is_some() {
-            last = board.after(Some(&last)).await;
+            last = after(&board, &last).await;
         }
         let (old, new) = (next.figures.as_ref().unwrap(), last.figures.as_ref().unwrap());
         assert!(!Arc::ptr_eq(old, new), "it heals by itself");

@@ -14,7 +14,7 @@ mod watched_job;
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use axum::Router;
 use axum::extract::Query;
@@ -72,7 +72,7 @@ async fn stream(
         list: List { since: asked.since, ..List::default() },
         page: asked.page,
         told: HashMap::new(),
-        seen: None,
+        seen: Weak::new(),
         _memory: None,
         viewer,
         _place: place,
@@ -104,8 +104,8 @@ struct Watch {
     list: List,
     /// Hashes of the parts as they were last sent.
     told: HashMap<&'static str, u64>,
-    /// What was last looked at.
-    seen: Option<Arc<Snapshot>>,
+    /// What was last looked at. It is not kept: a client that reads slowly would have many kept.
+    seen: Weak<Snapshot>,
     /// Memory of the parts that are being sent.
     _memory: Option<RequestBudget>,
     _place: SharePermit,
@@ -139,13 +139,13 @@ impl Watch {
         let viewer = self.viewer.clone();
         let (app, board) = (viewer.app(), &viewer.ui.0.board);
         let snapshot = tokio::select! {
-            snapshot = board.after(self.seen.as_ref()) => snapshot,
+            snapshot = board.after(&self.seen) => snapshot,
             () = app.stopping().cancelled() => return None,
             () = viewer.caller().ended() => return None,
             () = viewer.session_ended() => return None,
         };
         let mut budget = app.no_budget(viewer.caller());
-        self.seen = Some(Arc::clone(&snapshot));
+        self.seen = Arc::downgrade(&snapshot);
         let read_at = Time(snapshot.read_at);
         let mut events = vec![Event::default().event("as-of").data(format!("{read_at:.3}"))];
         let mut bytes = 0;
