@@ -136,6 +136,13 @@ fn apply(shared: &Shared, answer: Answer, failures: u32) -> u32 {
                     cancelled.push(run);
                 }
             }
+            // The outcome of a run that has ended may be stored, and its answer on the way: that
+            // answer says whether the lease was lost.
+            Some(ExtendOutcome::LeaseLost | ExtendOutcome::NotFound)
+                if entry.returned || run.is_abandoned() =>
+            {
+                entry.extend_at = soon;
+            }
             Some(ExtendOutcome::LeaseLost | ExtendOutcome::NotFound) => lost.push(run),
             // An open transaction of the application holds the ack. Until it ends, no other worker
             // can take the job, so the lease counts as held.
@@ -149,7 +156,6 @@ fn apply(shared: &Shared, answer: Answer, failures: u32) -> u32 {
     // Not under the lock: to stop a run wakes its handler.
     drop(runs);
     counter!(LEASES_EXTENDED.name).increment(extended);
-    // An outcome that waits to be sent needs nothing here: its own answer will be LeaseLost.
     lost.iter().for_each(|run| lose(shared, run));
     let stopped = !lost.is_empty() || !cancelled.is_empty();
     for run in cancelled {

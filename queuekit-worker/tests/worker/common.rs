@@ -89,6 +89,10 @@ impl Hooks for Told {
         let _ = self.0.send(outcome.as_str());
     }
 
+    fn on_lease_lost(&self, _ctx: &Ctx) {
+        let _ = self.0.send("lost");
+    }
+
     fn on_stuck(&self, _ctx: &Ctx) {
         let _ = self.0.send("stuck");
     }
@@ -102,5 +106,14 @@ impl Telling {
             let told = timeout(PATIENCE, self.0.recv()).await.unwrap().unwrap();
             left -= usize::from(told == what);
         }
+    }
+
+    /// All events up to the end of the worker.
+    pub(crate) async fn all(mut self) -> Vec<&'static str> {
+        let mut all = Vec::new();
+        while let Some(told) = timeout(PATIENCE, self.0.recv()).await.unwrap() {
+            all.push(told);
+        }
+        all
     }
 }

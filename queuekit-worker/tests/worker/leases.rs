@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::common::{Fixture, Greet, PATIENCE, greet, telling, ttl};
-use queuekit_core::JobDraft;
-use queuekit_core::memory::{Operation, When};
+use queuekit_core::memory::{MemoryStore, Operation, When};
+use queuekit_core::{Client, JobDraft, ManualClock};
 use queuekit_worker::{Ctx, JobError, JobResult};
 
 /// The runtime has one thread and the handler blocks it: nothing else of the worker's runs there.
@@ -50,6 +50,23 @@ async fn an_ack_whose_reply_was_lost_is_told_again() {
     let summary = fixture.worker().handle(handler).run_until_idle().await.unwrap();
     assert_eq!((summary.completed, summary.total()), (1, 1));
     assert_eq!(fixture.job(id).await.lease_seq, 1);
+}
+
+/// Until the ack is answered the lease is extended, which the store refuses, as it has ended.
+#[tokio::test]
+async fn a_lease_that_an_unanswered_ack_has_ended_is_not_lost() {
+    let store = MemoryStore::with_clock(ManualClock::default());
+    let fixture = Fixture { client: Client::new(store.clone()), store };
+    fixture.enqueue(greet("Ada")).await;
+    fixture.store.faults().fail(Operation::Ack, 1, When::After);
+    // The waits between them are half a second at least.
+    (2..=8).for_each(|nth| fixture.store.faults().fail(Operation::Ack, nth, When::Before));
+    let (told, telling) = telling();
+    let handler = |_: Greet, _: Ctx| async { JobResult::Ok(()) };
+    let worker = fixture.worker().hooks(told).lease_ttl_for_tests(ttl(120)).handle(handler);
+    let summary = worker.run_until_idle().await.unwrap();
+    assert_eq!((summary.completed, summary.total()), (1, 1));
+    assert_eq!(telling.all().await, ["started", "completed"]);
 }
 
 #[tokio::test]
