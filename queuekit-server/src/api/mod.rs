@@ -188,7 +188,7 @@ fn described() -> Routes {
             subscriptions::put_subscription,
             subscriptions::delete_subscription
         ))
-        .routes(routes!(subscriptions::replay))
+        .routes(routes!(subscriptions::replay::replay))
         .routes(routes!(schedules::list_schedules))
         .routes(routes!(
             schedules::get_schedule,

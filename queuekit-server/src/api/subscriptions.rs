@@ -1,6 +1,7 @@
 //! Subscriptions: which events a consumer gets.
 
 mod fan_out;
+pub(super) mod replay;
 
 use std::iter::once;
 use std::time::Duration;
@@ -10,12 +11,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::RetryPolicy;
-use queuekit::events::{
-    ConsumerName, ConsumerStats, Consumers, Replay, ReplayFrom, Subscription, SubscriptionDraft,
-};
+use queuekit::events::{ConsumerName, ConsumerStats, Consumers, Subscription, SubscriptionDraft};
 use tokio::sync::OwnedMutexGuard;
 
-use super::answer_memory::BUDGET_BYTES;
 use super::app::App;
 use super::audit::audited;
 use super::params::Named;
@@ -23,8 +21,7 @@ use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::lookups::{LookupLine, admission_line};
 use crate::web::{Caller, Json, ManageScope, Problem, Scope, response_budget};
 use crate::wire::{
-    ConsumerStatsBody, NewSubscriptionBody, ReplayBody, ReplayedBody, SubscriptionBody,
-    SubscriptionsBody, Time, millis,
+    ConsumerStatsBody, NewSubscriptionBody, SubscriptionBody, SubscriptionsBody, millis,
 };
 
 /// Lists all subscriptions.
@@ -159,42 +156,6 @@ async fn remove(app: App, caller: Caller, consumer: ConsumerName) -> Result<Stat
     removed
 }
 
-/// Delivers events of the log again: one step of a replay.
-#[utoipa::path(
-    post, path = "/v1/subscriptions/{consumer}/replay", tag = "events", security(("key" = [])),
-    params(("consumer" = String, Path)),
-    request_body(content = ReplayBody, content_type = "application/json"),
-    responses(
-        (status = 200, description = "What the step did.", body = ReplayedBody),
-        (status = 404, description = "The subscription or the event does not exist."),
-    )
-)]
-pub(super) async fn replay(
-    State(app): State<App>,
-    caller: Caller,
-    Named(consumer): Named<ConsumerName>,
-    Json(body, mut budget, _): Json<ManageScope, ReplayBody>,
-) -> Result<Answer<ReplayedBody>, Problem> {
-    admitted(&app, &caller, Scope::Manage, &consumer)?;
-    let replay = body.build(consumer)?;
-    let (here, by) = (app.clone(), caller.clone());
-    let target = format!("subscription {}", replay.consumer);
-    let replaying = async move {
-        // The step continues after its client disconnects, so it keeps the memory.
-        budget.wait_for(BUDGET_BYTES).await?;
-        let report = app.client().consumers().replay(&replay).await?;
-        by.owe(report.delivered);
-        Ok(report)
-    };
-    let report = audited(&here, &caller, "replay", target, replaying).await?;
-    Ok(Answer(ReplayedBody {
-        matched: report.matched,
-        delivered: report.delivered,
-        to: report.to.to_string(),
-        cursor: report.cursor.map(|cursor| cursor.to_string()),
-    }))
-}
-
 /// Checks the key against the queue of the consumer, which a subscription writes to.
 fn admitted<'a>(
     app: &'a App,
@@ -276,28 +237,6 @@ impl NewSubscriptionBody {
             draft = draft.retry(&policy);
         }
         Ok(draft.build()?)
-    }
-}
-
-impl ReplayBody {
-    fn build(self, consumer: ConsumerName) -> Result<Replay, Problem> {
-        let from = match (self.from, self.after) {
-            (None, None) => ReplayFrom::Beginning,
-            (Some(Time(at)), None) => ReplayFrom::Time(at),
-            (None, Some(event)) => ReplayFrom::Event(event),
-            (Some(_), Some(_)) => {
-                return Err(Problem::invalid("after", "give from or after, not both"));
-            }
-        };
-        let place = |name: &'static str, text: Option<String>| {
-            let place = text.map(|text| text.parse()).transpose();
-            let detail = format!("{name} must be one from the answer of a step");
-            place.map_err(|_| Problem::invalid(name, detail))
-        };
-        let mut replay = Replay::new(consumer, self.name, from);
-        replay.to = place("to", self.to)?;
-        replay.cursor = place("cursor", self.cursor)?;
-        Ok(replay)
     }
 }
 

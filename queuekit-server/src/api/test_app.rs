@@ -8,10 +8,12 @@ use queuekit::store::Backend;
 use queuekit_conformance::{Layer, Wrapped};
 use tokio_util::sync::CancellationToken;
 
+use super::answer_memory::BUDGET_BYTES;
 use super::app::App;
 use crate::config::{HttpFlags, Sources};
-use crate::web::HttpLimits;
 use crate::web::limits::LiveLimits;
+use crate::web::memory_budget::RequestBudget;
+use crate::web::{Caller, HttpLimits};
 
 /// With the default settings.
 pub(crate) fn app_of(client: Client) -> App {
@@ -44,6 +46,18 @@ fn counted(only: Option<&'static str>, store: &Arc<dyn Backend>) -> (Client, Arc
     let calls = Arc::<AtomicUsize>::default();
     let counted = Counted { inner: Arc::clone(store), only, calls: Arc::clone(&calls) };
     (Client::new(Wrapped(counted)), calls)
+}
+
+/// The memory for answers that the key has left.
+pub(crate) async fn memory_left(app: &App, caller: &Caller) -> Vec<RequestBudget> {
+    let mut all = Vec::new();
+    loop {
+        let mut budget = app.no_budget(caller);
+        if budget.take_for_answer(BUDGET_BYTES).await.is_err() {
+            return all;
+        }
+        all.push(budget);
+    }
 }
 
 #[derive(Debug)]

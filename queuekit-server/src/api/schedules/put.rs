@@ -104,7 +104,7 @@ mod tests {
     use super::super::{delete_schedule, pause_schedule};
     use super::*;
     use crate::api::params::Named;
-    use crate::api::test_app::app_of;
+    use crate::api::test_app::{app_of, memory_left};
     use crate::web::auth::tests::{caller_for, caller_of};
     use crate::web::{Caller, Scope};
 
@@ -210,18 +210,6 @@ mod tests {
     async fn put_every(app: App, caller: Caller, every: Duration) -> bool {
         let draft = ScheduleDraft::every("s", every, JobDraft::new("t", "null"));
         put_by(&app, &caller, draft).await.is_ok()
-    }
-
-    /// The memory for answers that the key has left.
-    async fn memory_left(app: &App, caller: &Caller) -> Vec<RequestBudget> {
-        let mut all = Vec::new();
-        loop {
-            let mut budget = app.no_budget(caller);
-            if budget.take_for_answer(BUDGET_BYTES).await.is_err() {
-                return all;
-            }
-            all.push(budget);
-        }
     }
 
     async fn settle() {

@@ -198,3 +198,44 @@ impl OutcomeBody {
         Self { in_ms: Some(millis(after)), ..outcome.into() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::marker::PhantomData;
+
+    use queuekit::memory::MemoryStore;
+    use queuekit::store::{Backend, LeaseTtl, Reserve};
+    use queuekit::workers::WorkerId;
+    use queuekit::{JobDraft, QueueName};
+    use serde_json::json;
+
+    use super::*;
+    use crate::api::test_app::{app_of, memory_left};
+    use crate::web::Scope;
+    use crate::web::auth::tests::caller_for;
+
+    /// Guard: calls of three keys that waited in their lines held all memory for answers.
+    #[tokio::test]
+    async fn s6_a_nack_that_waits_for_its_place_holds_no_memory() {
+        let client = Client::new(MemoryStore::new());
+        client.enqueue(JobDraft::new("t", "null")).await.unwrap();
+        let ttl = LeaseTtl::new(Duration::from_secs(60)).unwrap();
+        let request = Reserve::new(QueueName::default(), 1, ttl, WorkerId::new("w").unwrap());
+        let leases = client.backend().reserve(&request.unwrap()).await.unwrap().leases;
+        let token = leases[0].token.to_secret_string();
+        let app = app_of(client);
+        let caller = caller_for("*", Scope::Work);
+        let places = &app.limits().store_calls;
+        let all = places.place(CallSort::Settle, &caller, usize::MAX).await.unwrap();
+        let nacks = json!([{ "token": token, "kind": "release", "cause": "undecodable" }]);
+        let body = serde_json::from_value(json!({ "nacks": nacks })).unwrap();
+        let json = Json(body, app.no_budget(&caller), PhantomData);
+        let waiting = tokio::spawn(nack(State(app.clone()), caller.clone(), json));
+        tokio::task::yield_now().await;
+        assert_eq!(memory_left(&app, &caller).await.len(), 2);
+        assert!(!waiting.is_finished());
+        drop(all);
+        let Answer(OutcomesBody { outcomes }) = waiting.await.unwrap().unwrap();
+        assert_eq!(serde_json::to_value(&outcomes).unwrap()[0]["outcome"], "released");
+    }
+}
