@@ -347,6 +347,15 @@ export interface RunningJob {
   since: string;
 }
 
+/** A kind of which a worker could not read every payload. */
+export interface UndecodableKind {
+  kind: string;
+  times: number;
+  first: string;
+  last: string;
+  error: string;
+}
+
 /** What a worker says of itself. */
 export interface Beat {
   id: string;
@@ -364,6 +373,7 @@ export interface Beat {
   pid?: number;
   started_at?: string;
   jobs?: readonly RunningJob[];
+  undecodable?: readonly UndecodableKind[];
   obeyed?: number;
 }
 

@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { Context, runOnce } from "./run.js";
+import { UndecodableKinds } from "./undecodable.js";
 import { VERSION } from "./version.js";
 
 /**
@@ -47,6 +48,7 @@ export class Worker {
   #slots;
   #obeyed = 0;
   #startedAt = new Date();
+  #undecodable = new UndecodableKinds();
 
   /**
    * `queues` in the order they are served, or with weights; `handlers` by kind of job. `log` gets
@@ -150,6 +152,7 @@ export class Worker {
     const item = await runOnce(run, this.handlers.get(run.job.kind), this.log);
     if (!run.settled) { // Otherwise the run was given up.
       run.settled = true;
+      if (item.cause === "undecodable") this.#undecodable.add(run.job.kind, item.error ?? "");
       await this.#settle(run, item);
     }
     this.#runs.delete(run.token);
@@ -268,6 +271,7 @@ export class Worker {
       // They are in the order of their start.
       jobs: runs.slice(0, JOBS)
         .map(({ job: { id, kind }, startedAt }) => ({ id, kind, since: startedAt.toISOString() })),
+      undecodable: this.#undecodable.lately(),
     };
     const orders = { slots: this.#slots, obeyed: this.#obeyed };
     /** @type {Beat} */

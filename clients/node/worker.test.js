@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { BUSY, FakeServer, PROBLEM } from "./fake_server.js";
 import { Client, Fatal, Release, Retry, Undecodable, Worker } from "./index.js";
+import { UndecodableKinds } from "./undecodable.js";
 
 let fake, client, worker, ended;
 beforeEach(async () => {
@@ -91,6 +92,28 @@ describe("worker", () => {
       { token: "odd", kind: "retry", error: "it threw something that has no text" },
     ];
     assert.deepEqual(expected.map(({ token }) => of(token)), expected);
+  });
+
+  test("beats name the kinds that it cannot read", async () => {
+    ["1", "2"].forEach((token) => fake.lease(token));
+    start({ t: () => { throw new Undecodable("no name"); } }, { leaseMs: 1000 });
+    const said = () => fake.bodies("/v1/beat").at(-1)?.undecodable ?? [];
+    await fake.waitFor(() => said()[0]?.times === 2);
+    const [{ kind, error, first, last }] = said();
+    assert.deepEqual([kind, error], ["t", "no name"]);
+    assert.ok(first <= last);
+  });
+
+  test("of many kinds that it cannot read, beats name the latest", (t) => {
+    t.mock.timers.enable({ apis: ["Date"], now: 1_800_000_000_000 });
+    const kinds = new UndecodableKinds();
+    for (let number = 0; number < 11; number++) kinds.add(`t${number}`, "no name");
+    kinds.add("t1", "no number");
+    const lately = kinds.lately().map(({ kind, times }) => [kind, times]);
+    const others = Array.from({ length: 9 }, (_, number) => [`t${number + 2}`, 1]);
+    assert.deepEqual(lately, [...others, ["t1", 2]]);
+    t.mock.timers.tick(2 * 3_600_000);
+    assert.deepEqual(kinds.lately(), []);
   });
 
   test("a result that is no JSON fails the attempt", async () => {

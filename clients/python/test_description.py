@@ -27,7 +27,8 @@ OBJECTS = {  # The schema of each type.
     "Queues": types.QueuePage, "Retention": types.Retention, "Keep": types.Keep,
     "Count": types.Count, "Totals": types.Totals, "Health": types.Health,
     "ErrorGroup": types.ErrorGroup, "Note": types.Note, "Orders": types.Orders,
-    "Beat": types.Beat, "RunningJob": types.RunningJob, "Problem": types.Problem,
+    "Beat": types.Beat, "RunningJob": types.RunningJob, "UndecodableKind": types.UndecodableKind,
+    "Problem": types.Problem,
 }
 LITERALS = {"Status": types.Status, "State": types.State, "NackKind": types.NackKind,
             "ReleaseCause": types.ReleaseCause, "OrderedMode": types.Mode,

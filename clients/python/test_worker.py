@@ -11,6 +11,7 @@ from unittest import mock
 
 from faked import BUSY, Faked
 from queuekit import Fatal, Release, Retry, Undecodable
+from queuekit.undecodable import UndecodableKinds
 
 
 class WorkerTest(Faked):
@@ -51,6 +52,30 @@ class WorkerTest(Faked):
         self.assertEqual(nacks["never"], {"kind": "fatal", "error": "bad"})
         self.assertEqual(nacks["not read"], {"kind": "release", "error": "no name",
                                              "cause": "undecodable"})
+
+    def test_beats_name_the_kinds_that_it_cannot_read(self):
+        def handler(payload, ctx):
+            raise Undecodable("no name")
+        for token in ("1", "2"):
+            self.fake.lease(token)
+        self.start({"t": handler}, lease_ms=1000)
+        said = lambda: self.fake.bodies("/v1/beat")[-1]["undecodable"]  # noqa: E731
+        self.fake.wait_for(lambda: self.fake.bodies("/v1/beat") and said())
+        self.fake.wait_for(lambda: said()[0]["times"] == 2)
+        [kind] = said()
+        self.assertEqual((kind["kind"], kind["error"]), ("t", "no name"))
+        self.assertLessEqual(kind["first"], kind["last"])
+
+    def test_of_many_kinds_that_it_cannot_read_beats_name_the_latest(self):
+        kinds = UndecodableKinds()
+        for number in range(11):
+            kinds.add(f"t{number}", "no name")
+        kinds.add("t1", "no number")
+        lately = {said["kind"]: said["times"] for said in kinds.lately()}
+        self.assertEqual(lately, {"t1": 2, **{f"t{number}": 1 for number in range(2, 11)}})
+        two_hours_later = time.time() + 2 * 3600 + 1
+        with mock.patch("time.time", lambda: two_hours_later):
+            self.assertEqual(kinds.lately(), [])
 
     def test_a_result_that_is_no_json_fails_the_attempt(self):
         self.fake.lease("1")

@@ -6,7 +6,8 @@
 pub use queuekit_core::WorkerId;
 #[doc(inline)]
 pub use queuekit_core::capability::{
-    About, Beat, BeatTtl, OrderedMode, Orders, Running, Served, WorkerInfo, WorkerOrder, WorkerPage,
+    About, Beat, BeatTtl, OrderedMode, Orders, Running, Served, UndecodableKind, WorkerInfo,
+    WorkerOrder, WorkerPage,
 };
 #[doc(inline)]
 pub use queuekit_core::client::Workers;

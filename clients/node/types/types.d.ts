@@ -297,6 +297,14 @@ export interface RunningJob {
     kind: string;
     since: string;
 }
+/** A kind of which a worker could not read every payload. */
+export interface UndecodableKind {
+    kind: string;
+    times: number;
+    first: string;
+    last: string;
+    error: string;
+}
 /** What a worker says of itself. */
 export interface Beat {
     id: string;
@@ -314,6 +322,7 @@ export interface Beat {
     pid?: number;
     started_at?: string;
     jobs?: readonly RunningJob[];
+    undecodable?: readonly UndecodableKind[];
     obeyed?: number;
 }
 /** An error of the server, as `application/problem+json`. */

@@ -92,7 +92,7 @@ class Beats:
             "more_kinds": len(kinds) > NAMES, "slots": engine.slots, "running": len(runs),
             "ttl_ms": engine.lease_ms, "host": socket.gethostname(), "pid": os.getpid(),
             "version": f"queuekit-python {VERSION}", "started_at": self._started_at,
-            "obeyed": self._obeyed,
+            "obeyed": self._obeyed, "undecodable": engine.undecodable.lately(),
             "jobs": [{"id": run.job["id"], "kind": run.job["kind"], "since": utc(run.started_at)}
                      for run in runs[:JOBS]]}
         return await self._client.send(calls.beat(beat), timeout=timeout, deadline=0)

@@ -23,6 +23,7 @@ from .calls import PAUSE
 from .errors import Error
 from .run import Run, run_once
 from .types import Lease, Nack, Queues, Reserved
+from .undecodable import UndecodableKinds
 
 log = logging.getLogger("queuekit")
 
@@ -42,6 +43,7 @@ class Engine:
         self.id = f"{self.name[:90]}.{uuid.uuid4()}"
         self.runs: dict[str, Run] = {}  # By token, until the outcome is recorded: the slots.
         self.slots, self.is_quiet = concurrency, False  # As it was ordered.
+        self.undecodable = UndecodableKinds()
         self.stops = 0
         self.changed, self.ended = asyncio.Event(), asyncio.Event()
         self._open_run = open_run
@@ -136,6 +138,8 @@ class Engine:
             item = await run_once(run, self.handlers)
             if not run.settled:  # Otherwise the run was given up.
                 run.settled = True
+                if item.get("cause") == "undecodable":
+                    self.undecodable.add(run.job["kind"], item["error"])
                 await self._settle(run, item)
         finally:
             self.runs.pop(run.token, None)

@@ -366,6 +366,16 @@ class RunningJob(TypedDict):
     since: str
 
 
+class UndecodableKind(TypedDict):
+    """A kind of which a worker could not read every payload."""
+
+    kind: str
+    times: int
+    first: str
+    last: str
+    error: str
+
+
 class Beat(TypedDict):
     """What a worker says of itself."""
 
@@ -384,6 +394,7 @@ class Beat(TypedDict):
     pid: NotRequired[int]
     started_at: NotRequired[str]
     jobs: NotRequired[Sequence[RunningJob]]
+    undecodable: NotRequired[Sequence[UndecodableKind]]
     obeyed: NotRequired[int]
 
 

@@ -67,5 +67,6 @@ pub(crate) use subscription::{
 pub(crate) use time::{Time, millis};
 pub(crate) use token::TokenBody;
 pub(crate) use worker::{
-    ControlBody, ControlledBody, OrdersBody, RunningBody, WorkerBody, WorkersBody,
+    ControlBody, ControlledBody, OrdersBody, RunningBody, UndecodableKindBody, WorkerBody,
+    WorkersBody,
 };

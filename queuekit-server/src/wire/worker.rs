@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use queuekit::JobId;
 use queuekit::jobs::Kind;
-use queuekit::workers::{OrderedMode, Orders, Running};
+use queuekit::workers::{OrderedMode, Orders, Running, UndecodableKind};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -87,6 +87,35 @@ impl RunningBody {
         let id: JobId = self.id.parse().map_err(wrong)?;
         let kind = Kind::new(self.kind.as_str()).map_err(wrong)?;
         Ok(Running::new(id, kind, self.since.0))
+    }
+}
+
+/// A kind of which a worker could not read every payload, so that it released jobs for others.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = UndecodableKind)]
+pub(crate) struct UndecodableKindBody {
+    kind: String,
+    /// How often it did so, since `first`.
+    #[schema(value_type = u32, minimum = 1)]
+    times: NonZeroU32,
+    /// When it did so first, by the clock of the worker.
+    first: Time,
+    /// When it did so last.
+    last: Time,
+    /// What it could not read last; cut at 255 bytes.
+    error: String,
+}
+
+impl UndecodableKindBody {
+    /// # Errors
+    /// 422 if the kind breaks a limit.
+    pub(crate) fn build(&self) -> Result<UndecodableKind, Problem> {
+        let wrong = |error| Problem::from(error).in_field("undecodable");
+        let kind = Kind::new(self.kind.as_str()).map_err(wrong)?;
+        let mut said = UndecodableKind::new(kind, &self.error, self.last.0);
+        (said.times, said.first) = (self.times.get(), self.first.0);
+        Ok(said)
     }
 }
 

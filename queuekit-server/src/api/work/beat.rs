@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use queuekit::QueueName;
 use queuekit::jobs::Kind;
-use queuekit::store::limits::{BEAT_JOBS, BEAT_TEXT_BYTES, QUIET};
+use queuekit::store::limits::{BEAT_JOBS, BEAT_TEXT_BYTES, BEAT_UNDECODABLE, QUIET};
 use queuekit::workers::{About, Beat, Orders, Served, WorkerId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -16,7 +16,7 @@ use crate::api::app::App;
 use crate::api::store_call::in_store;
 use crate::web::store_calls::CallSort;
 use crate::web::{Caller, Json, Problem, WorkScope};
-use crate::wire::{OrdersBody, RunningBody, Time, bounded};
+use crate::wire::{OrdersBody, RunningBody, Time, UndecodableKindBody, bounded};
 
 /// More slots than any worker has; stores need not count further.
 pub(super) const MOST: u32 = 1_000_000;
@@ -77,6 +77,11 @@ pub(crate) struct BeatBody {
     #[schema(max_items = 100)]
     #[serde(default, deserialize_with = "bounded")]
     jobs: Vec<RunningBody>,
+    /// Kinds of which it could not read every payload in the last two hours; those of the latest
+    /// such payloads are enough.
+    #[schema(max_items = 10)]
+    #[serde(default, deserialize_with = "bounded")]
+    undecodable: Vec<UndecodableKindBody>,
     /// The number of the last order that it has obeyed.
     #[schema(maximum = 9007199254740991i64)]
     #[serde(default)]
@@ -109,7 +114,8 @@ pub(crate) async fn beat(
         caller.need_queue(queue.as_str())?;
     }
     let running = beat.about.jobs().iter().map(|job| &job.kind);
-    for kind in beat.kinds.names().iter().chain(running) {
+    let undecodable = beat.about.undecodable().iter().map(|said| &said.kind);
+    for kind in beat.kinds.names().iter().chain(running).chain(undecodable) {
         caller.need_kind(kind.as_str())?;
     }
     if caller.is_bound() && !names_all(&beat.queues) {
@@ -150,6 +156,10 @@ impl BeatBody {
         if self.jobs.len() > BEAT_JOBS {
             return Err(Problem::invalid("jobs", format!("jobs: at most {BEAT_JOBS} are named")));
         }
+        if self.undecodable.len() > BEAT_UNDECODABLE {
+            let detail = format!("undecodable: at most {BEAT_UNDECODABLE} are named");
+            return Err(Problem::invalid("undecodable", detail));
+        }
         if u128::from(self.quiet_ms) > QUIET.as_millis() {
             let detail = format!("quiet_ms must be at most {}", QUIET.as_millis());
             return Err(Problem::invalid("quiet_ms", detail));
@@ -178,6 +188,8 @@ impl BeatBody {
 
     fn about(&self) -> Result<About, Problem> {
         let jobs = self.jobs.iter().map(RunningBody::build).collect::<Result<Vec<_>, _>>()?;
+        let undecodable = self.undecodable.iter().map(UndecodableKindBody::build);
+        let undecodable = undecodable.collect::<Result<Vec<_>, _>>()?;
         let mut about = About::default().with_host(&self.host).with_version(&self.version);
         if let Some(pid) = self.pid {
             about = about.with_pid(pid);
@@ -185,6 +197,6 @@ impl BeatBody {
         if let Some(Time(at)) = self.started_at {
             about = about.with_started_at(at);
         }
-        Ok(about.with_jobs(jobs))
+        Ok(about.with_jobs(jobs).with_undecodable(undecodable))
     }
 }
