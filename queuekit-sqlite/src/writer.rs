@@ -243,8 +243,7 @@ impl Thread {
         // Skips calls whose caller is gone: nobody would ever get their leases.
         let mut awaited = batch.iter_mut().filter(|command| !command.is_abandoned());
         let ran = awaited.try_for_each(|command| {
-            // A call sees the time at which it runs, not that at which the transaction began.
-            step.now = clock.now();
+            step.begin_call(clock.now());
             let before = self.conn.total_changes();
             let ran = command.run(&mut step);
             // A call that a rule refused only keeps its error, unless it has changed something,

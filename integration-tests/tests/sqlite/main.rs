@@ -13,6 +13,7 @@ mod boundary_cases;
 mod checkpoints;
 mod close;
 mod damage;
+mod due_together;
 mod fence;
 mod foreign_database;
 mod handles;

@@ -1,37 +1,15 @@
-//! When to look at a partition key again, and whose turn it is in a fair queue (contract R7.4).
-//! Jobs without a key share one turn.
+//! Whose turn it is in a fair queue (contract R7.4). Jobs without a key share one turn.
 
 use queuekit_core::{Result, Timestamp};
-use rusqlite::params;
 
 use super::Step;
 use super::partition_key::Lane;
 use super::reserve::Candidate;
 use crate::row::PLAIN;
-use crate::statements::{CANDIDATE, LANES_DUE, LANES_LATER, TURN_FIRST};
-
-/// The most keys whose time has come that one call looks at: as many as it may lease.
-const LOOK: usize = 1000;
+use crate::statements::{CANDIDATE, TURN_FIRST};
 
 impl Step<'_> {
-    /// Puts keys whose time has come where their next job is served. Keys beyond the bound are due
-    /// at once, so the caller looks again.
-    pub(super) fn wake_keys(&mut self, queue: usize) -> Result<()> {
-        let due = params![self.queues[queue].id, self.now.as_millis(), LOOK];
-        for name in self.column::<String>(LANES_DUE, due)? {
-            let mut lane = self.lane(queue, &name)?;
-            self.refresh(&mut lane)?;
-        }
-        Ok(())
-    }
-
-    /// The time of the next key.
-    pub(super) fn next_woken(&self, queue: usize) -> Result<Option<Timestamp>> {
-        let later = self.value(LANES_LATER, [self.queues[queue].id])?;
-        Ok(later.map(Timestamp::from_millis))
-    }
-
-    /// The job to lease next in a fair queue, if one is ready now.
+    /// The job to lease next in a fair queue, if one is ready now and this call may look for it.
     pub(super) fn fair_candidate(&mut self, queue: usize) -> Result<Option<Candidate>> {
         let id = self.queues[queue].id;
         loop {
@@ -39,6 +17,10 @@ impl Step<'_> {
                 return Ok(None);
             };
             let mut lane = self.lane(queue, &name)?;
+            if !self.promote(&lane)? {
+                self.refresh(&mut lane)?;
+                return Ok(None);
+            }
             let next = if name == PLAIN {
                 self.first_due(queue, 1)?.pop()
             } else {

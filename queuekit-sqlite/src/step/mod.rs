@@ -9,6 +9,7 @@ mod apply;
 mod audit;
 mod checkpoints;
 mod claims;
+mod due;
 mod enqueue;
 mod error_groups;
 mod fair;
@@ -52,6 +53,8 @@ pub(crate) struct Step<'c> {
     by_name: HashMap<QueueName, usize>,
     /// Whether a job of a key became ready since this was last reset.
     opened: bool,
+    /// How many keys and jobs whose time has come the present call may still look at.
+    looks: usize,
     /// Claims that jobs have left.
     left: BTreeSet<i64>,
     /// Failures and deaths, by group; they are written at the end.
@@ -84,6 +87,7 @@ impl<'c> Step<'c> {
             queues: Vec::new(),
             by_name: HashMap::new(),
             opened: false,
+            looks: due::LOOKS,
             left: BTreeSet::new(),
             errors: error_groups::Counted::new(),
             stirred: BTreeSet::new(),

@@ -12,9 +12,6 @@ use crate::column_names::columns;
 use crate::row::{PLAIN, Record};
 use crate::statements::*;
 
-/// The most jobs of one key that are marked as due in one look.
-const LOOK: i64 = 1000;
-
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
     /// The index of its queue among those of the step.
@@ -92,6 +89,11 @@ impl Lane {
         }
     }
 
+    /// Whether it is time to look at the key again.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        self.ready == Some(false) && self.next_at.is_some_and(|at| at <= now)
+    }
+
     fn is_empty(&self) -> bool {
         self.waiting == 0 && self.running == 0 && self.held == 0
     }
@@ -109,6 +111,10 @@ impl Step<'_> {
     pub(super) fn refresh(&mut self, lane: &mut Lane) -> Result<()> {
         if lane.is_plain() {
             self.place_plain(lane)?;
+        } else if !self.promote(lane)? {
+            self.set_head(lane, None)?;
+            // Behind the keys that have been due for longer.
+            (lane.ready, lane.next_at) = (Some(false), Some(self.now));
         } else if self.queues[lane.queue].is_fair() {
             self.set_head(lane, None)?;
             let next = self.next(lane)?;
@@ -185,8 +191,6 @@ impl Step<'_> {
             return self.waiting_job(LANE_FIRST, lane);
         }
         let id = self.queues[lane.queue].id;
-        let now = self.now.as_millis();
-        self.execute(LANE_PROMOTE, params![id, lane.name, now, LOOK])?;
         while let Some(due) = self.waiting_job(LANE_FIRST_DUE, lane)? {
             if due.scheduled_at <= self.now {
                 return Ok(Some(due));

@@ -62,13 +62,14 @@ impl Step<'_> {
             let jobs = self.lease_from(queue, most, request, &mut budget, &mut reserved.leases)?;
             Ok(Taken { jobs, is_full: budget.answer.is_full() })
         })?;
-        reserved.more = budget.more(request.limit, reserved.leases.len());
+        let is_behind = self.is_behind(request.queues.names())?;
+        reserved.more = budget.more(request.limit, reserved.leases.len()) || is_behind;
         reserved.next_due_in = self.next_due_in(request.queues.names())?;
         Ok(reserved)
     }
 
     /// The queue, unless it is unknown or paused.
-    fn awake(&mut self, name: &QueueName) -> Result<Option<usize>> {
+    pub(super) fn awake(&mut self, name: &QueueName) -> Result<Option<usize>> {
         let queue = self.queue(name)?;
         Ok(queue.filter(|queue| !self.queues[*queue].settings.is_paused(self.now)))
     }
@@ -130,6 +131,11 @@ impl Step<'_> {
         grants: &mut Grants<'_>,
     ) -> Result<Option<usize>> {
         for (used, mut candidate) in (1..).zip(candidates) {
+            if let Some(mut lane) = self.late_lane(queue, candidate.record.partition_key())? {
+                self.grant_run(queue, grants)?;
+                self.refresh(&mut lane)?;
+                return Ok((self.looks > 0).then_some(SLICE.min(2 * used)));
+            }
             match self.lease(queue, &mut candidate, grants.request)? {
                 // The lease is made before the job changes, so a job that does not fit stays ready.
                 Some(lease) if !budget.answer.admit(lease.bytes()) => return Ok(None),

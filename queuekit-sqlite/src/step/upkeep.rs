@@ -158,7 +158,9 @@ impl Step<'_> {
         let gives = if lane.is_plain() { lane.waiting > 0 } else { self.gives(lane) };
         Ok(match is_fair {
             true => lane.ready.is_some() == gives && lane.head.is_none(),
-            false => lane.is_plain() || lane.head.is_some() == gives,
+            false => {
+                lane.is_plain() || lane.head.is_some() == gives || (gives && lane.is_due(self.now))
+            }
         })
     }
 
