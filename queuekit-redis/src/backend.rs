@@ -65,8 +65,9 @@ impl Backend for RedisStore {
         let mut names = store.queues_from(from, limit.get() + 1).await?;
         let is_last = names.len() <= limit.get();
         names.truncate(limit.get());
-        let after = names.last().filter(|_| !is_last).cloned();
-        Ok(QueuePage { queues: store.queues_shown(&names).await?, after })
+        let last = names.last().filter(|_| !is_last).cloned();
+        let (queues, ended_at) = store.page_shown(&names).await?;
+        Ok(QueuePage { queues, after: ended_at.or(last) })
     }
 
     async fn find_queues(&self, names: &[QueueName]) -> Result<Vec<Queue>> {

@@ -76,6 +76,7 @@ use std::time::{Duration, Instant};
 
 use queuekit_core::capability::{Resting, WakeupHub};
 use queuekit_core::{Limits, Result};
+use tokio::sync::Semaphore;
 
 pub use config::RedisConfig;
 
@@ -107,6 +108,8 @@ struct Shared {
     cancels: cancels::Cancels,
     /// The workers of this process that rest.
     resting: Resting,
+    /// The turn of the scripts that count jobs of keys.
+    counting: Semaphore,
     op_timeout: Duration,
     wait_replicas: Option<(u32, Duration)>,
     limits: Limits,

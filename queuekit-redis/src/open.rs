@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use queuekit_core::capability::{Migrations, Resting, WakeupHub};
 use queuekit_core::{Error, ErrorKind, Result};
 use redis::ConnectionInfo;
+use tokio::sync::Semaphore;
 
 use crate::address::Address;
 use crate::cancels::Cancels;
@@ -111,6 +112,7 @@ fn shared(config: &RedisConfig, io: Io, topology: Topology) -> Shared {
         marker: Marker::default(),
         resting: Resting::default(),
         cancels: Cancels::default(),
+        counting: Semaphore::new(1),
         op_timeout: config.op_timeout,
         wait_replicas: config.wait_replicas,
         limits: config.limits,

@@ -11,14 +11,15 @@ use redis::Value;
 use super::worker_counts;
 use crate::RedisStore;
 use crate::codec::{array_of, bytes_of, number_of};
-use crate::error::unreadable;
+use crate::error::{closed, unreadable};
 use crate::repeat::Call;
 use crate::scripts::Lua;
 
 /// The most queues that are asked at once.
 const AT_ONCE: usize = 50;
-/// After how many looks a script that counts jobs of keys ends: at a key, or at a job of it.
-const SLICE: u64 = 2000;
+/// After how many looks a script that counts jobs of keys ends: at a key, or at a job of it. Redis
+/// serves nobody else for 2 ms.
+const SLICE: u64 = 200;
 /// After how many looks the counts of a queue become estimates. A key takes about four.
 const LOOKS: u64 = 4 * EXACT_COUNT;
 
@@ -61,13 +62,39 @@ struct OfKeys {
 impl RedisStore {
     /// The queues with these names that exist.
     pub(crate) async fn queues_shown(&self, names: &[QueueName]) -> Result<Vec<Queue>> {
+        Ok(self.show_queues(names, || false).await?.0)
+    }
+
+    /// The same for as many names as half of the call's time is enough for, and the last of them if
+    /// there are more.
+    pub(crate) async fn page_shown(
+        &self,
+        names: &[QueueName],
+    ) -> Result<(Vec<Queue>, Option<QueueName>)> {
+        self.show_queues(names, || self.is_late()).await
+    }
+
+    async fn show_queues(
+        &self,
+        names: &[QueueName],
+        is_enough: impl Fn() -> bool,
+    ) -> Result<(Vec<Queue>, Option<QueueName>)> {
         let workers = worker_counts(self).await?;
         let mut queues = Vec::with_capacity(names.len());
         for names in names.chunks(AT_ONCE) {
-            let shown = names.iter().map(|name| self.queue_shown(name, &workers));
-            queues.extend(try_join_all(shown).await?.into_iter().flatten());
+            let figures = try_join_all(names.iter().map(|name| self.figures(name))).await?;
+            for (name, figures) in names.iter().zip(figures) {
+                // None for a queue that is in the set of all and does not exist: its first job is
+                // about to be stored, or it was removed meanwhile.
+                if let Some(figures) = figures {
+                    queues.push(self.queue_shown(name, figures, &workers).await?);
+                }
+                if is_enough() {
+                    return Ok((queues, Some(name.clone())));
+                }
+            }
         }
-        Ok(queues)
+        Ok((queues, None))
     }
 
     pub(super) async fn settings_of(&self, name: &QueueName) -> Result<QueueSettings> {
@@ -86,10 +113,12 @@ impl RedisStore {
         Ok(Some(figures))
     }
 
-    /// None for a queue that is in the set of all and does not exist: its first job is about to be
-    /// stored, or it was removed meanwhile.
-    async fn queue_shown(&self, name: &QueueName, workers: &WorkerCounts) -> Result<Option<Queue>> {
-        let Some(figures) = self.figures(name).await? else { return Ok(None) };
+    async fn queue_shown(
+        &self,
+        name: &QueueName,
+        figures: Figures,
+        workers: &WorkerCounts,
+    ) -> Result<Queue> {
         let mut queue = Queue::empty(name.clone(), figures.settings.clone(), figures.now);
         let (of_keys, exact) = match figures.keyed {
             0 => (OfKeys::default(), true),
@@ -123,7 +152,7 @@ impl RedisStore {
             last_dead: figures.last_dead(),
             has_live_worker: queue.workers > 0,
         });
-        Ok(Some(queue))
+        Ok(queue)
     }
 
     /// Counts the jobs of all keys with waiting jobs, up to a bound; false if it was reached.
@@ -133,6 +162,8 @@ impl RedisStore {
         while looks < LOOKS {
             let args = [cursor, SLICE.to_string().into_bytes(), job];
             let call = Call::Read;
+            // One such script at a time, so that a call of another waits for one of them at most.
+            let _turn = self.shared.counting.acquire().await.map_err(|_| closed())?;
             let answer = self.on_queue("list_queues", call, Lua::PartitionKeys, name, args).await?;
             let broken = || unreadable("the figures of partition keys");
             let mut parts = array_of(answer).ok_or_else(broken)?.into_iter();
