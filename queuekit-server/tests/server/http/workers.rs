@@ -77,23 +77,25 @@ fn r3_9_a_worker_says_what_runs_and_gets_its_orders(server: &mut Server) {
 }
 
 fn r13_8_a_worker_says_which_kinds_it_cannot_read(server: &mut Server) {
-    let said = json!({
-        "kind": "mail", "times": 3, "first": "2026-01-31T12:00:00.000Z",
-        "last": "2026-01-31T13:00:00.000Z", "error": "no field `to`",
-    });
-    let beat = json!({
-        "id": "mailer-1", "name": "mailer", "queues": ["default"], "kinds": ["mail"], "slots": 4,
-        "running": 1, "ttl_ms": 10_000, "undecodable": [said],
-    });
-    server.ask("POST", "/v1/beat").json(&beat).expect(200);
+    let said = |kind: &str| {
+        json!({
+            "kind": kind, "times": 3, "first": "2026-01-31T12:00:00.000Z",
+            "last": "2026-01-31T13:00:00.000Z", "error": "no field `to`",
+        })
+    };
+    let beats = |undecodable: Vec<Value>| {
+        server.ask("POST", "/v1/beat").json(&json!({
+            "id": "mailer-1", "name": "mailer", "queues": ["default"], "kinds": ["mail"],
+            "slots": 4, "running": 1, "ttl_ms": 10_000, "undecodable": undecodable,
+        }))
+    };
+    beats(vec![said("mail")]).expect(200);
     let found = server.get("/v1/findings").send().expect(200).value();
-    let messages: Vec<&str> = found["findings"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|one| one["message"].as_str())
-        .collect();
+    let found = found["findings"].as_array().unwrap();
     let wanted = "1 of 1 workers with a handler for mail could not read its payload, and parked \
                   jobs 3 times since 2026-01-31T12:00:00.000Z: no field `to`";
-    assert!(messages.contains(&wanted), "{messages:?}");
+    assert!(found.iter().any(|one| one["message"] == wanted), "{found:?}");
+    for wrong in [vec![said("mail"); 11], vec![said("a b")]] {
+        assert_eq!(beats(wrong).problem(422, "invalid")["field"], "undecodable");
+    }
 }
