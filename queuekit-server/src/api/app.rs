@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::answer_memory::{BESIDE_PAYLOAD, BUDGET_BYTES, RecentSizes};
 use super::figures::{Figures, FiguresCache};
+use super::page_length::PageLength;
 use super::work::worker_limit::WorkerLimit;
 use crate::web::fair_share::SharePermit;
 use crate::web::json::BodyReader;
@@ -96,6 +97,11 @@ impl App {
     /// Those of the store.
     pub(crate) async fn figures(&self) -> Result<Arc<Figures>, Problem> {
         Ok(self.0.figures.get().await?)
+    }
+
+    /// How many queues the store answers for quickly.
+    pub(super) fn page_length(&self) -> &PageLength {
+        self.0.figures.page_length()
     }
 
     /// The next figures after these, for a viewer, who may leave at any moment: the store is asked

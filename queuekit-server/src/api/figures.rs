@@ -6,26 +6,30 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use queuekit::jobs::PageSize;
 use queuekit::queues::Queue;
-use queuekit::store::BackendExt;
 use queuekit::workers::WorkerInfo;
 use queuekit::{Client, Error, ErrorKind, Result, Timestamp};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
+
+use super::page_length::PageLength;
 
 /// The pause between two readings while anybody asks.
 const PAUSE: Duration = Duration::from_secs(1);
-/// A reading that takes long is followed by a pause that is this many times as long: figures never
-/// take more than a tenth of the store's time.
+/// A reading that takes long is followed by a pause that is this many times as long: figures take a
+/// tenth of the store's time.
 const PAUSES: u32 = 9;
+/// The longest pause after a reading: older figures help nobody.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The time that a reading may take before those who ask wait for it.
 const GRACE: Duration = Duration::from_secs(1);
 /// Readings continue for this long after the last scrape. Scrapes come more often.
 const ASKED_FOR: Duration = Duration::from_secs(150);
 /// How often a caller that waits for a reading asks for it again.
 const RENEWED_EVERY: Duration = Duration::from_secs(1);
-/// How long the store may take to answer: scrapers wait 10 s.
+/// How long the store may take to answer a call: scrapers wait 10 s.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The figures at one moment.
@@ -59,6 +63,7 @@ struct Shared {
     client: Client,
     stopping: CancellationToken,
     latest: watch::Sender<Option<Reading>>,
+    length: PageLength,
     asked: Mutex<Asked>,
 }
 
@@ -85,7 +90,12 @@ impl Reading {
 impl FiguresCache {
     pub(super) fn new(client: Client, stopping: CancellationToken) -> Self {
         let (latest, asked) = (watch::Sender::new(None), Mutex::default());
-        Self(Arc::new(Shared { client, stopping, latest, asked }))
+        Self(Arc::new(Shared { client, stopping, latest, length: PageLength::default(), asked }))
+    }
+
+    /// How many queues the store answers for quickly.
+    pub(super) fn page_length(&self) -> &PageLength {
+        &self.0.length
     }
 
     /// # Errors
@@ -145,23 +155,53 @@ impl Shared {
     }
 
     async fn read(&self) -> Result<Arc<Figures>> {
-        let store = self.client.backend();
         let reading = async {
-            let queues = store.all_queues().await?;
-            let workers = match store.capabilities().leases {
-                Some(leases) => leases.all_workers().await?,
-                None => Vec::new(),
-            };
+            let queues = self.queues().await?;
+            let workers = timeout(STORE_TIMEOUT, self.workers()).await.map_err(|_| silent())??;
             Ok(Arc::new(Figures { queues, workers, fingerprints: OnceLock::new() }))
         };
-        let failed = |message| Err(Error::new(ErrorKind::Unavailable, message));
         // A panic must become an answer: callers would wait for a task that has ended.
-        match tokio::time::timeout(STORE_TIMEOUT, AssertUnwindSafe(reading).catch_unwind()).await {
-            Ok(Ok(read)) => read,
-            Ok(Err(_)) => failed("the store panicked"),
-            Err(_) => failed("the store does not answer"),
+        let panicked = |_| Err(Error::new(ErrorKind::Unavailable, "the store panicked"));
+        AssertUnwindSafe(reading).catch_unwind().await.unwrap_or_else(panicked)
+    }
+
+    /// All queues, page by page. Each page that is answered keeps the last figures for a moment: a
+    /// key with many jobs can make a reading of all queues long, but not make it fail.
+    async fn queues(&self) -> Result<Vec<Queue>> {
+        let (mut queues, mut after) = (Vec::new(), None);
+        loop {
+            let (store, most) = (self.client.backend(), PageSize::MAX.get());
+            let page = self.length.list(&**store, after.as_ref(), most, STORE_TIMEOUT).await?;
+            queues.extend(page.queues);
+            after = page.after;
+            if after.is_none() {
+                return Ok(queues);
+            }
+            self.keep_last();
         }
     }
+
+    async fn workers(&self) -> Result<Vec<WorkerInfo>> {
+        match self.client.backend().capabilities().leases {
+            Some(leases) => leases.all_workers().await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn keep_last(&self) {
+        let until = Instant::now() + STORE_TIMEOUT + GRACE;
+        self.latest.send_if_modified(|latest| {
+            if let Some(Reading { figures: Ok(_), fresh_until }) = latest {
+                *fresh_until = until.max(*fresh_until);
+            }
+            // Nobody waits for this.
+            false
+        });
+    }
+}
+
+fn silent() -> Error {
+    Error::new(ErrorKind::Unavailable, "the store does not answer")
 }
 
 async fn keep_reading(shared: Arc<Shared>) {
@@ -171,7 +211,7 @@ async fn keep_reading(shared: Arc<Shared>) {
         // After an outage the figures come back soon: what the store did not answer in time says
         // nothing about how long it takes.
         let pauses = if figures.is_ok() { PAUSES } else { 1 };
-        let pause = PAUSE.max(began.elapsed() * pauses);
+        let pause = PAUSE.max((began.elapsed() * pauses).min(LONGEST_PAUSE));
         let fresh_until = Instant::now() + pause + GRACE;
         shared.latest.send_replace(Some(Reading { figures, fresh_until }));
         shared.stopping.run_until_cancelled(tokio::time::sleep(pause)).await;
@@ -183,10 +223,10 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use async_trait::async_trait;
-    use queuekit::QueueName;
     use queuekit::memory::MemoryStore;
     use queuekit::store::Backend;
-    use queuekit::store::backend::{PageSize, QueuePage};
+    use queuekit::store::backend::QueuePage;
+    use queuekit::{JobDraft, QueueName};
     use queuekit_conformance::{Layer, Wrapped};
 
     use super::*;
@@ -251,6 +291,49 @@ mod tests {
             }
             self.inner.list_queues(after, limit).await
         }
+    }
+
+    /// Takes 200 ms for each queue that it shows.
+    #[derive(Debug)]
+    struct Slow(Arc<dyn Backend>);
+
+    #[async_trait]
+    impl Layer for Slow {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.0
+        }
+
+        async fn list_queues(
+            &self,
+            after: Option<&QueueName>,
+            limit: PageSize,
+        ) -> Result<QueuePage> {
+            let page = self.0.list_queues(after, limit).await?;
+            tokio::time::sleep(Duration::from_millis(200) * page.queues.len() as u32).await;
+            Ok(page)
+        }
+    }
+
+    /// Guard: a key with many large queues made each reading take longer than the store might take,
+    /// and so made metrics, scale and the dashboard of all others fail.
+    #[tokio::test(start_paused = true)]
+    async fn s6_figures_stay_while_those_of_many_large_queues_are_read() {
+        let store: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let client = Client::new(Wrapped(Slow(store)));
+        for queue in 0..100 {
+            client.enqueue(JobDraft::new("t", "1").queue(format!("q{queue}"))).await.unwrap();
+        }
+        let figures = FiguresCache::new(client.clone(), CancellationToken::new());
+        assert_eq!(figures.get().await.unwrap().queues.len(), 100, "after 20 s");
+        for _ in 0..300 {
+            let begun = Instant::now();
+            assert!(figures.get().await.is_ok());
+            assert_eq!(begun.elapsed(), Duration::ZERO, "nobody waits for the store");
+            tokio::time::sleep(PAUSE).await;
+        }
+        client.enqueue(JobDraft::new("t", "1").queue("new")).await.unwrap();
+        tokio::time::sleep(LONGEST_PAUSE * 2).await;
+        assert_eq!(figures.get().await.unwrap().queues.len(), 101);
     }
 
     /// Guard: the dashboard hung for everybody after the process had been stopped for a while.

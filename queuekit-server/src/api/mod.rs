@@ -17,6 +17,7 @@ mod history;
 mod jobs;
 mod keys;
 mod metrics;
+mod page_length;
 mod params;
 mod problem_responses;
 mod queues;
@@ -164,7 +165,7 @@ fn described() -> Routes {
         .routes(routes!(errors::get_error))
         .routes(routes!(errors::put_note))
         .routes(routes!(history::history))
-        .routes(routes!(queues::list_queues))
+        .routes(routes!(queues::list::list_queues))
         .routes(routes!(queues::get_queue, queues::configure, queues::remove_queue))
         .routes(routes!(queues::jobs_of_queue))
         .routes(routes!(queues::pause))

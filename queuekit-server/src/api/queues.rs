@@ -1,5 +1,7 @@
 //! Queues: figures and settings.
 
+pub(super) mod list;
+
 use std::time::Duration;
 
 use axum::Json as Answer;
@@ -7,10 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use queuekit::QueueName;
-use queuekit::jobs::PageSize;
 use queuekit::queues::{Queue, QueuePatch, QueueSettings};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
 use super::app::App;
 use super::audit::{audited, json};
@@ -18,52 +17,11 @@ use super::jobs::list::page;
 use super::params::{Force, Named, Params};
 use super::quota_charge::{QuotaCharge, QuotaCounted, with_quota};
 use crate::web::lookups::lookup_turn;
-use crate::web::{AdminScope, Caller, Json, OptionalJson, Problem, Scope, response_budget};
+use crate::web::{AdminScope, Caller, Json, OptionalJson, Problem, Scope};
 use crate::wire::{JobQuery, JobsBody, PauseBody};
 
 /// How long a change of how a queue treats its partition keys waits for those before it.
 const KEY_CHANGES_MAX: Duration = Duration::from_secs(30);
-
-/// A page of queues.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Queues)]
-pub(super) struct QueuesBody {
-    queues: Vec<Queue>,
-    /// Send it as `after` for the next page; missing on the last page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<QueueName>,
-}
-
-/// The start of a page, and how many queues it has at most.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct QueuesQuery {
-    /// `after` of the previous page: queues behind this name.
-    #[param(pattern = "^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]
-    after: Option<String>,
-    #[param(minimum = 1, maximum = 1000, default = 100)]
-    limit: Option<usize>,
-}
-
-/// Lists queues by name with their figures, a page at a time.
-#[utoipa::path(
-    get, path = "/v1/queues", tag = "queues", security(("key" = [])), params(QueuesQuery),
-    responses((status = 200, description = "A page.", body = QueuesBody))
-)]
-pub(super) async fn list_queues(
-    State(app): State<App>,
-    caller: Caller,
-    Params(query): Params<QueuesQuery>,
-) -> Result<Response, Problem> {
-    caller.need(Scope::Read)?;
-    let after = query.after.map(QueueName::new).transpose()?;
-    let limit = query.limit.map(PageSize::new).transpose()?.unwrap_or_default();
-    let (budget, turn) = app.look_up(&caller).await?;
-    let body = page_of_queues(&app, &caller, after, limit).await?;
-    drop(turn);
-    response_budget::answer(budget, &body).await
-}
 
 /// Gets a queue with its figures.
 #[utoipa::path(
@@ -181,46 +139,6 @@ pub(super) async fn remove_queue(
     audited(&here, &caller, "remove", target, removing).await
 }
 
-/// A page of the queues that the caller may see. It ends only at such a queue, because `after`
-/// names it. The store is not asked for queues that the caller's key cannot be for. With a pattern
-/// such as `*.mail`, that may be any queue: the store is asked for more of them each time, and each
-/// time after the first counts towards the key's `per_second`.
-async fn page_of_queues(
-    app: &App,
-    caller: &Caller,
-    mut after: Option<QueueName>,
-    limit: PageSize,
-) -> Result<QueuesBody, Problem> {
-    let mut queues: Vec<Queue> = Vec::new();
-    let last = |queues: &[Queue]| queues.last().map(|last| last.name.clone());
-    let mut at_once = limit;
-    while let Some(from) = caller.next_seen(after) {
-        let page = app.store().list_queues(from.as_ref(), at_once).await?;
-        for queue in page.queues {
-            if !caller.sees_queue(queue.name.as_str()) {
-                continue;
-            }
-            if queues.len() == limit.get() {
-                let after = last(&queues);
-                return Ok(QueuesBody { queues, after });
-            }
-            queues.push(queue);
-        }
-        // Whether a restricted key may see more, only further queues of the store show.
-        if queues.len() == limit.get() && !caller.is_bound() {
-            let after = page.after.and_then(|_| last(&queues));
-            return Ok(QueuesBody { queues, after });
-        }
-        after = page.after;
-        if after.is_none() {
-            break;
-        }
-        caller.owe(1);
-        at_once = PageSize::new((2 * at_once.get()).min(PageSize::MAX.get()))?;
-    }
-    Ok(QueuesBody { queues, after: None })
-}
-
 async fn change(
     app: &App,
     caller: &Caller,
@@ -272,40 +190,11 @@ mod tests {
 
     use super::*;
     use crate::api::routes;
-    use crate::api::test_app::{app_counting, app_of};
+    use crate::api::test_app::app_of;
     use crate::config::{HttpFlags, Sources};
     use crate::web::auth::tests::{caller_for, caller_of};
     use crate::web::keys::{Keys, NewKey};
     use crate::web::limits::LiveLimits;
-
-    #[tokio::test]
-    async fn s6_a_key_for_few_of_many_queues_has_the_store_asked_few_times() {
-        let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
-        let admin = inner.capabilities().admin.expect("memory has administration");
-        for queue in 0..3000 {
-            let name = QueueName::new(format!("q{queue:04}.{}", queue % 1000)).unwrap();
-            admin.configure(&name, &QueuePatch::default()).await.unwrap();
-        }
-        let (app, pages) = app_counting("list_queues", &inner);
-        let caller = caller_for("*.999", Scope::Read);
-        let one = PageSize::new(1).unwrap();
-        let mut found = Vec::new();
-        loop {
-            let after = found.last().cloned();
-            let page = page_of_queues(&app, &caller, after, one).await.unwrap();
-            found.extend(page.queues.into_iter().map(|queue| queue.name));
-            let asked = pages.swap(0, Ordering::Relaxed);
-            assert!(asked <= 13, "{asked} times for one queue");
-            if page.after.is_none() {
-                break;
-            }
-        }
-        assert!(caller.spend(1).is_err(), "each page after the first counts");
-        assert_eq!(
-            found.iter().map(QueueName::as_str).collect::<Vec<_>>(),
-            ["q0999.999", "q1999.999", "q2999.999"]
-        );
-    }
 
     /// Guard: eight such changes of one key, made in one transaction of SQLite, took longer than a
     /// lease.

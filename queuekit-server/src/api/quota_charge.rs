@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use queuekit::events::ConsumerName;
@@ -16,11 +16,16 @@ use crate::web::quota::{Charge, Quota};
 use crate::web::{Caller, Problem};
 
 /// Schedules that are looked up at once. Each may have a payload of a mebibyte.
-const AT_ONCE: usize = 2;
+const SCHEDULES_AT_ONCE: usize = 2;
+/// How long the store may take to find queues.
+const FIND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The name of something that counts against a quota.
 pub(super) trait QuotaCounted: Clone + Eq + Hash + Send + Sync + 'static {
     fn quota(app: &App) -> &Arc<Quota<Self>>;
+
+    /// How many names are looked up at once.
+    fn at_once(app: &App) -> usize;
 
     /// Those of these names that exist.
     fn find(
@@ -86,10 +91,14 @@ impl<N: QuotaCounted> QuotaCharge<N> {
         if names.is_empty() {
             return Ok(None);
         }
-        let turn = line.turn().await?;
-        let there = N::find(app, &names).await?;
-        names.retain(|name| !there.contains(name));
-        quota.learn(there);
+        // A store may take long to find a few of them. Other keys come between.
+        for some in names.clone().chunks(N::at_once(app)) {
+            let turn = line.turn().await?;
+            let there = N::find(app, some).await?;
+            drop(turn);
+            names.retain(|name| !there.contains(name));
+            quota.learn(there);
+        }
         if names.is_empty() {
             return Ok(None);
         }
@@ -99,8 +108,6 @@ impl<N: QuotaCounted> QuotaCharge<N> {
                 // The count may be too high: another server, or a command on the store, may have
                 // removed objects.
                 let created = quota.recount(key, Instant::now()).ok_or(exceeded)?;
-                // These may be a thousand, and only this key waits for them.
-                drop(turn);
                 forget_removed(app, &created).await?;
                 quota.charge(key, &names)?
             }
@@ -132,8 +139,10 @@ pub(super) async fn forget_removed<N: QuotaCounted>(
     app: &App,
     created: &[N],
 ) -> Result<(), Problem> {
-    let there = N::find(app, created).await?;
-    created.iter().filter(|name| !there.contains(*name)).for_each(|name| name.removed(app));
+    for some in created.chunks(N::at_once(app)) {
+        let there = N::find(app, some).await?;
+        some.iter().filter(|name| !there.contains(*name)).for_each(|name| name.removed(app));
+    }
     Ok(())
 }
 
@@ -150,8 +159,13 @@ impl QuotaCounted for QueueName {
         &app.limits().queues
     }
 
+    fn at_once(app: &App) -> usize {
+        app.page_length().get()
+    }
+
     async fn find(app: &App, names: &[Self]) -> queuekit::Result<HashSet<Self>> {
-        let queues = app.store().find_queues(names).await?;
+        let finding = app.store().find_queues(names);
+        let queues = app.page_length().learn(names.len(), FIND_TIMEOUT, finding).await?;
         Ok(queues.into_iter().map(|queue| queue.name).collect())
     }
 }
@@ -159,6 +173,10 @@ impl QuotaCounted for QueueName {
 impl QuotaCounted for ScheduleName {
     fn quota(app: &App) -> &Arc<Quota<Self>> {
         &app.limits().schedules
+    }
+
+    fn at_once(_: &App) -> usize {
+        SCHEDULES_AT_ONCE
     }
 
     async fn find(app: &App, names: &[Self]) -> queuekit::Result<HashSet<Self>> {
@@ -170,7 +188,7 @@ impl QuotaCounted for ScheduleName {
                 Err(error) => Err(error),
             }
         };
-        let found = stream::iter(names.to_vec()).map(find).buffer_unordered(AT_ONCE);
+        let found = stream::iter(names.to_vec()).map(find).buffer_unordered(SCHEDULES_AT_ONCE);
         found.try_filter_map(async |name| Ok(name)).try_collect().await
     }
 
@@ -185,6 +203,11 @@ impl QuotaCounted for ConsumerName {
         &app.limits().subscriptions
     }
 
+    /// All are one document.
+    fn at_once(_: &App) -> usize {
+        usize::MAX
+    }
+
     async fn find(app: &App, names: &[Self]) -> queuekit::Result<HashSet<Self>> {
         let all = app.client().consumers().list().await?;
         let all: HashSet<Self> = all.into_iter().map(|one| one.consumer().clone()).collect();
@@ -197,10 +220,14 @@ mod tests {
     use std::iter::once;
 
     use queuekit::memory::{MemoryStore, Operation, When};
+    use queuekit::queues::Queue;
+    use queuekit::store::Backend;
     use queuekit::{Client, JobDraft};
+    use queuekit_conformance::{Layer, Wrapped};
+    use tokio::sync::Semaphore;
 
     use super::*;
-    use crate::api::test_app::app_with;
+    use crate::api::test_app::{app_of, app_with};
     use crate::web::auth::tests::caller_of;
 
     fn app(store: &Arc<MemoryStore>) -> App {
@@ -252,6 +279,64 @@ mod tests {
         let new = admit(&app, "third").await.expect("the second is looked for, and is not there");
         with_quota(new, enqueue(app.clone(), "third")).await.unwrap();
         assert_eq!(admit(&app, "fourth").await.err(), Some("quota_exceeded"));
+    }
+
+    /// Finds queues when the gate has a permit.
+    #[derive(Debug)]
+    struct Gated {
+        inner: Arc<dyn Backend>,
+        gate: Arc<Semaphore>,
+    }
+
+    #[queuekit::store::async_trait]
+    impl Layer for Gated {
+        fn inner(&self) -> &Arc<dyn Backend> {
+            &self.inner
+        }
+
+        async fn find_queues(&self, names: &[QueueName]) -> queuekit::Result<Vec<Queue>> {
+            self.gate.acquire().await.expect("open").forget();
+            self.inner.find_queues(names).await
+        }
+    }
+
+    /// Guard: keys with many large queues kept those of others waiting for ten seconds.
+    #[tokio::test]
+    async fn s6_a_key_that_names_many_queues_lets_others_find_theirs_meanwhile() {
+        let gate = Arc::new(Semaphore::new(0));
+        let inner: Arc<dyn Backend> = Arc::new(MemoryStore::new());
+        let app = app_of(Client::new(Wrapped(Gated { inner, gate: Arc::clone(&gate) })));
+        let admit = |key: String, count: usize| {
+            let app = app.clone();
+            tokio::spawn(async move {
+                let names: Vec<_> =
+                    (0..count).map(|n| QueueName::new(format!("{key}.{n}")).unwrap()).collect();
+                QuotaCharge::admit(&app, &caller_of(&key, 1), names.iter()).await.is_ok()
+            })
+        };
+        let settle = async || {
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+        };
+        // As many as ask the store at once.
+        let many: Vec<_> = (0..3).map(|key| admit(format!("many{key}"), 100)).collect();
+        settle().await;
+        let other = admit("other".to_owned(), 1);
+        settle().await;
+        // An answer for a part of the first, and one for the other, which was next in line.
+        for _ in 0..2 {
+            gate.add_permits(1);
+            settle().await;
+        }
+        assert!(!many.iter().any(|task| task.is_finished()));
+        gate.add_permits(2);
+        settle().await;
+        assert!(other.is_finished() && other.await.unwrap());
+        gate.add_permits(100);
+        for task in many {
+            assert!(task.await.unwrap());
+        }
     }
 
     #[tokio::test]
