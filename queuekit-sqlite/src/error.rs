@@ -93,6 +93,11 @@ pub(crate) fn panicked() -> Error {
     Error::new(ErrorKind::Unavailable, message)
 }
 
+/// The error of a read whose answer nobody waits for any more.
+pub(crate) fn abandoned() -> Error {
+    Error::new(ErrorKind::Unavailable, "the caller of the read has gone; repeat the call")
+}
+
 pub(crate) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "this handle was closed; open a new one")
 }

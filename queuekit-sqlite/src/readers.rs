@@ -1,7 +1,7 @@
 //! Threads that read while the writer writes, each on a connection of its own.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Instant;
 
@@ -48,11 +48,19 @@ impl Readers {
         Ok((Self { commands: Mutex::new(Some(commands)) }, reading))
     }
 
-    /// Runs a step that only reads, and sees one instant.
+    /// Runs a step that only reads, and sees one instant. If its caller goes, the step ends before
+    /// its next statement.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        step: impl FnMut(&mut Step<'_>) -> Result<T> + Send + 'static,
+        mut step: impl FnMut(&mut Step<'_>) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        // Lives as long as the call is waited for.
+        let caller = Arc::new(());
+        let awaited = Arc::downgrade(&caller);
+        let step = move |reading: &mut Step<'_>| {
+            reading.caller = Some(Weak::clone(&awaited));
+            step(reading)
+        };
         let (reply, answered) = oneshot::channel();
         let command = Box::new(Typed::new(step, reply, Instant::now()));
         let sent = {
@@ -92,4 +100,41 @@ fn read(conn: &Connection, limits: &Limits, clock: &dyn Clock, mut command: Box<
     // A transaction that only read has nothing to undo.
     let _ = conn.prepare_cached(ROLLBACK).and_then(|mut end| end.execute([]));
     command.answer(None);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use queuekit_core::ManualClock;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::schema;
+    use crate::statements::QUEUE_COUNT;
+
+    /// The only reader reads until its call is given up, and then serves the next one.
+    #[tokio::test]
+    async fn s6_a_read_that_nobody_waits_for_ends_before_its_next_statement() {
+        let conn = Connection::open_in_memory().unwrap();
+        schema::up(&conn, 0).unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(ManualClock::default());
+        let (readers, _) = Readers::start(vec![conn], Limits::default(), &clock).unwrap();
+        let (begin, begun) = oneshot::channel();
+        let mut begin = Some(begin);
+        let endless = readers.run(move |step| -> Result<()> {
+            let _ = begin.take().map(|begin| begin.send(()));
+            loop {
+                step.value::<i64>(QUEUE_COUNT, [])?;
+            }
+        });
+        tokio::select! {
+            _ = endless => panic!("a read that is waited for has ended"),
+            begun = begun => begun.unwrap(),
+        }
+        let next = readers.run(|step| step.value::<i64>(QUEUE_COUNT, []));
+        let answer = timeout(Duration::from_secs(20), next).await.expect("the reader is free");
+        assert_eq!(answer.unwrap(), Some(0));
+        readers.close();
+    }
 }

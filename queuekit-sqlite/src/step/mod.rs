@@ -28,6 +28,7 @@ mod strays;
 mod upkeep;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Weak;
 
 use queuekit_core::capability::WakeupHub;
 use queuekit_core::queue::{Ends, QueueSettings};
@@ -38,7 +39,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row, para
 pub(crate) use queue::QueueRow;
 
 use crate::column_names::{Columns, only};
-use crate::error::failed;
+use crate::error::{abandoned, failed};
 use crate::row::Record;
 use crate::statements::{JOB, NUMBER, QUEUE, QUEUE_COUNT, QUEUE_COUNT_UP, QUEUE_INSERT, QUEUES};
 
@@ -48,6 +49,8 @@ pub(crate) struct Step<'c> {
     pub(crate) limits: &'c Limits,
     /// The time of the present call.
     pub(crate) now: Timestamp,
+    /// Who waits for the answer of a step that reads. It is gone once nobody does.
+    pub(crate) caller: Option<Weak<()>>,
     /// The queues touched so far; their counters are written at the end.
     queues: Vec<QueueRow>,
     by_name: HashMap<QueueName, usize>,
@@ -84,6 +87,7 @@ impl<'c> Step<'c> {
             conn,
             limits,
             now,
+            caller: None,
             queues: Vec::new(),
             by_name: HashMap::new(),
             opened: false,
@@ -292,6 +296,10 @@ impl<'c> Step<'c> {
     }
 
     fn prepare(&self, sql: &str) -> Result<CachedStatement<'c>> {
+        // Guard: two reads of many queues that nobody waited for kept out all others for a minute.
+        if self.caller.as_ref().is_some_and(|caller| caller.strong_count() == 0) {
+            return Err(abandoned());
+        }
         self.conn.prepare_cached(sql).map_err(failed)
     }
 
