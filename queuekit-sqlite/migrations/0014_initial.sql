@@ -14,6 +14,9 @@ CREATE TABLE queuekit_queues (
     name TEXT NOT NULL UNIQUE,
     -- One JSON document; what is absent is at its default.
     settings TEXT NOT NULL DEFAULT '{}',
+    -- After a change of the order or of the rules for keys, how far jobs and keys are placed anew,
+    -- as JSON of this crate's Moving. Until it is NULL again nothing of the queue is leased.
+    moving TEXT,
     -- Jobs by state, and bytes of payloads and results of those that have ended.
     pending INTEGER NOT NULL DEFAULT 0,
     running INTEGER NOT NULL DEFAULT 0,
@@ -123,7 +126,8 @@ CREATE TABLE queuekit_waiting (
     seq INTEGER NOT NULL,
     at INTEGER NOT NULL,
     rank INTEGER NOT NULL,
-    -- In a queue where waiting jobs are passed: whether its time had come when last looked.
+    -- In a queue where waiting jobs are passed: whether its time had come when last looked. NULL if
+    -- nobody has looked.
     due INTEGER,
     job INTEGER NOT NULL,
     PRIMARY KEY (queue, lane, seq)

@@ -3,7 +3,7 @@
 -- Result: their rows, in the order of their names.
 -- Index: the unique index on name.
 SELECT
-    id, name, settings,
+    id, name, settings, moving,
     pending, running, completed, dead, cancelled,
     completed_size, dead_size, cancelled_size,
     last_seq, last_end_seq, last_turn, corrupt, last_ended, total_dead,

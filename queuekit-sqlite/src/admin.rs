@@ -8,14 +8,24 @@ use queuekit_core::queue::{QueuePatch, QueueSettings};
 use queuekit_core::{JobId, QueueName, Result};
 
 use crate::SqliteStore;
+use crate::error::in_part;
+use crate::step::Step;
 
 #[async_trait]
 impl Admin for SqliteStore {
-    /// Looks at each waiting key of the queue once if the order or the rules of partition keys
-    /// change.
+    /// If the order or the rules of partition keys change, looks at each job that waits and each
+    /// key once, in steps of 1,000.
     async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
-        let (queue, patch) = (queue.clone(), patch.clone());
-        self.write("configure", move |step| step.configure(&queue, &patch)).await
+        let (name, patch) = (queue.clone(), patch.clone());
+        let configure = move |step: &mut Step<'_>| step.configure(&name, &patch);
+        let (settings, mut moves) = self.write("configure", configure).await?;
+        while moves {
+            let name = queue.clone();
+            let step = self.write("configure", move |step| step.move_queue(&name));
+            // The next reserve from the queue, or change of its settings, continues.
+            moves = step.await.map_err(in_part)?;
+        }
+        Ok(settings)
     }
 
     /// Removes the jobs of a large queue in several steps of 1,000.

@@ -24,6 +24,7 @@ mod many_queues;
 mod merging;
 mod model;
 mod moved_file;
+mod moving;
 mod opening;
 mod outbox;
 #[cfg(target_os = "linux")]

@@ -88,17 +88,18 @@ impl Step<'_> {
     fn waiting(&mut self, row: &QueueRow) -> Result<Waiting> {
         let pending = row.counts[State::Pending as usize];
         let mut waiting = Waiting::default();
+        let is_placed = row.moving.is_none();
         // Where waiting jobs are passed, time changes which job of a key is ready: a short queue
         // is looked at job by job.
         if row.skips() && pending <= EXAMINED {
             let keys = self.keys(PENDING_KEYS, params![row.id, EXAMINED])?;
-            self.tell(&keys, keys.len() as i64, true, &mut waiting)?;
+            self.tell(&keys, keys.len() as i64, is_placed, &mut waiting)?;
             return Ok(waiting);
         }
         let (due, future) = self.ready_jobs(row, &mut waiting)?;
         let behind = self.keys(BEHIND_KEYS, params![row.id, EXAMINED + 1])?;
         let mut sizes = [due, future.len() as i64, behind.len() as i64];
-        let exact = fill_up(&mut sizes, pending);
+        let exact = fill_up(&mut sizes, pending) && is_placed;
         waiting.add(Status::Ready, sizes[0], exact);
         self.tell(&future, sizes[1], exact, &mut waiting)?;
         self.tell(&behind, sizes[2], exact, &mut waiting)?;

@@ -160,6 +160,8 @@ impl Step<'_> {
             let from = finished.from.map_or(i64::MIN, Timestamp::as_millis);
             self.rows(LIST_ENDED, params![queue.id, state as i64, at, seq, SLICE, from], time)
         };
+        // Not while some jobs without a key have no turn yet.
+        let has_turns = queue.is_fair() && queue.moving.is_none();
         match () {
             () if statuses.contains(Status::Running) => {
                 let (at, seq) = match after {
@@ -171,7 +173,7 @@ impl Step<'_> {
             () if statuses.contains(Status::Dead) => ended(State::Dead),
             () if statuses.contains(Status::Cancelled) => ended(State::Cancelled),
             () if statuses.contains(Status::Completed) => ended(State::Completed),
-            () if statuses.contains(Status::Blocked) || queue.is_fair() => {
+            () if statuses.contains(Status::Blocked) || has_turns => {
                 self.slice_by_lane(queue, after)
             }
             () => {

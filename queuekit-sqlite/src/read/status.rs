@@ -56,7 +56,8 @@ impl Step<'_> {
             return Ok(0);
         }
         let (id, now) = (self.queue_at(queue).id, self.now.as_millis());
-        if self.queue_at(queue).skips() {
+        // While marks are missing, the order tells nearly the same.
+        if self.queue_at(queue).skips() && self.queue_at(queue).moving.is_none() {
             let last = params![id, key, now, free];
             let last = self.value(LANE_FRONTIER, last)?;
             return Ok(last.unwrap_or(i64::MAX));

@@ -10,29 +10,27 @@ use queuekit_core::{Error, JobId, QueueName, Result, State};
 use rusqlite::params;
 
 use super::Step;
-use crate::row::PLAIN;
 use crate::statements::*;
 
 /// The most jobs that one step of removing a queue deletes.
 const SLICE: usize = 1000;
 
 impl Step<'_> {
+    /// Changes the settings of a queue. Returns them, and whether keys are left to be placed anew.
     pub(crate) fn configure(
         &mut self,
         name: &QueueName,
         patch: &QueuePatch,
-    ) -> Result<QueueSettings> {
+    ) -> Result<(QueueSettings, bool)> {
         patch.check()?;
         let at = self.open_queue(name)?;
         let was = self.queues[at].settings.clone().at(self.now);
         let settings = was.clone().patched(patch, self.now);
         self.queues[at].settings = settings.clone();
         self.execute(QUEUE_CONFIGURE, params![self.queues[at].id, settings.to_json()])?;
-        if !settings.treats_keys_as(&was) {
-            self.replace_lanes(at, &was)?;
-        }
+        self.begin_move(at, &was)?;
         self.stir(at);
-        Ok(settings)
+        Ok((settings, self.queues[at].moving.is_some()))
     }
 
     /// Removes up to a slice of a queue's jobs, and the queue once it has none. Returns true when
@@ -142,41 +140,5 @@ impl Step<'_> {
         let at = self.now + delay;
         self.apply(&mut record, Transition::Reschedule, |record| record.scheduled_at = at)?;
         Ok(RescheduleOutcome::Rescheduled)
-    }
-
-    /// Puts every key of a queue where its new settings want it.
-    fn replace_lanes(&mut self, at: usize, was: &QueueSettings) -> Result<()> {
-        let (id, now) = (self.queues[at].id, self.now.as_millis());
-        let (fair, skips) = (self.queues[at].is_fair(), self.queues[at].skips());
-        if was.key_on_wait != self.queues[at].settings.key_on_wait {
-            self.execute(LANES_SKIP, params![id, skips.then_some(now)])?;
-        }
-        if was.order != self.queues[at].settings.order {
-            self.execute(if fair { LANES_FAIR } else { LANES_STRICT }, [id])?;
-            let mut plain = self.lane(at, PLAIN)?;
-            plain.waiting = self.value(PLAIN_COUNT, [id])?.unwrap_or_default();
-            self.refresh(&mut plain)?;
-        }
-        let mut last = None;
-        loop {
-            let slice = self.lane_names(id, last.as_deref(), SLICE)?;
-            let Some(end) = slice.last().cloned() else {
-                return Ok(());
-            };
-            for name in &slice {
-                let mut lane = self.lane(at, name)?;
-                self.refresh(&mut lane)?;
-            }
-            last = Some(end);
-        }
-    }
-
-    pub(super) fn lane_names(
-        &self,
-        queue_id: i64,
-        after: Option<&str>,
-        most: usize,
-    ) -> Result<Vec<String>> {
-        self.column(LANES, params![queue_id, after, most])
     }
 }

@@ -46,9 +46,12 @@ impl Step<'_> {
     /// Whether a key of these queues is left to be looked at now.
     pub(super) fn is_behind(&mut self, names: &[QueueName]) -> Result<bool> {
         for name in names {
-            if let Some(queue) = self.awake(name)?
-                && self.next_woken(queue)?.is_some_and(|at| at <= self.now)
-            {
+            let Some(queue) = self.queue(name)? else { continue };
+            if self.queues[queue].settings.is_paused(self.now) {
+                continue;
+            }
+            let is_due = self.next_woken(queue)?.is_some_and(|at| at <= self.now);
+            if is_due || self.queues[queue].moving.is_some() {
                 return Ok(true);
             }
         }

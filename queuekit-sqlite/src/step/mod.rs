@@ -16,6 +16,7 @@ mod fair;
 mod history;
 mod idempotency;
 mod leases;
+mod moving;
 mod outbox;
 mod partition_key;
 mod place;
@@ -58,6 +59,8 @@ pub(crate) struct Step<'c> {
     opened: bool,
     /// How many keys and jobs whose time has come the present call may still look at.
     looks: usize,
+    /// Whether a reserve has placed a slice of a queue anew.
+    has_moved: bool,
     /// Claims that jobs have left.
     left: BTreeSet<i64>,
     /// Failures and deaths, by group; they are written at the end.
@@ -92,6 +95,7 @@ impl<'c> Step<'c> {
             by_name: HashMap::new(),
             opened: false,
             looks: due::LOOKS,
+            has_moved: false,
             left: BTreeSet::new(),
             errors: error_groups::Counted::new(),
             stirred: BTreeSet::new(),
@@ -172,6 +176,7 @@ impl<'c> Step<'c> {
             id: id.unwrap_or_default(),
             name: name.clone(),
             settings: QueueSettings::default(),
+            moving: None,
             counts: [0; 5],
             sizes: [0; 5],
             last_seq: 0,

@@ -3,15 +3,18 @@
 use queuekit_core::queue::{Ends, Keep, KeyOnDead, KeyOnWait, Order, QueueSettings, Totals};
 use queuekit_core::{QueueName, State, Timestamp};
 use rusqlite::Row;
+use serde::{Deserialize, Serialize};
 
 use crate::column_names::columns;
-use crate::row::unsigned;
+use crate::row::{PLAIN, unsigned};
 
 #[derive(Clone, Debug)]
 pub(crate) struct QueueRow {
     pub(crate) id: i64,
     pub(crate) name: QueueName,
     pub(crate) settings: QueueSettings,
+    /// Its jobs and keys are being placed anew.
+    pub(crate) moving: Option<Moving>,
     /// Jobs by state, in the order of `State::ALL`.
     pub(crate) counts: [i64; State::ALL.len()],
     /// Bytes of payloads and results, in the same order; of ended jobs only.
@@ -32,9 +35,23 @@ pub(crate) struct QueueRow {
     pub(crate) changed: bool,
 }
 
+/// What is placed next where jobs and keys are placed anew. Each value is behind the last one that
+/// was placed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Moving {
+    /// Ready jobs, as a change of the order marks or unmarks those without a key: rank, time,
+    /// sequence.
+    Ready(i64, i64, i64),
+    /// Jobs behind the heads of their keys, which are marked as due where they are passed: key,
+    /// sequence.
+    Waiting(String, i64),
+    /// Keys.
+    Keys(String),
+}
+
 columns! {
     pub(crate) struct QueueColumns {
-        id, name, settings, pending, running, completed, dead, cancelled, completed_size,
+        id, name, settings, moving, pending, running, completed, dead, cancelled, completed_size,
         dead_size, cancelled_size, last_seq, last_end_seq, last_turn, corrupt, last_ended,
         total_dead, total_cancelled, total_failed, total_removed,
     }
@@ -47,6 +64,7 @@ impl QueueRow {
         let Ok(name) = QueueName::new(name) else {
             return Ok(None);
         };
+        let moving: Option<String> = row.get(at.moving)?;
         let count = |at: usize| row.get::<_, i64>(at);
         let (pending, running) = (count(at.pending)?, count(at.running)?);
         let (completed, dead) = (count(at.completed)?, count(at.dead)?);
@@ -55,6 +73,8 @@ impl QueueRow {
             id: row.get(at.id)?,
             name,
             settings: QueueSettings::from_json(row.get_ref(at.settings)?.as_bytes()?),
+            // One that cannot be read begins again.
+            moving: moving.map(|text| serde_json::from_str(&text).unwrap_or_default()),
             counts: [pending, running, completed, dead, count(at.cancelled)?],
             sizes: [0, 0, completed_size, dead_size, count(at.cancelled_size)?],
             last_seq: count(at.last_seq)?,
@@ -134,5 +154,31 @@ impl QueueRow {
             unsigned(states.iter().map(|state| of[*state as usize]).sum())
         };
         keep.lets_go(now.since(ended_at), sum(&self.counts), sum(&self.sizes))
+    }
+}
+
+impl Default for Moving {
+    fn default() -> Self {
+        Self::Ready(-1, 0, 0)
+    }
+}
+
+impl Moving {
+    pub(super) fn waiting() -> Self {
+        Self::Waiting(PLAIN.to_owned(), 0)
+    }
+
+    pub(super) fn keys() -> Self {
+        Self::Keys(PLAIN.to_owned())
+    }
+
+    /// Where to begin after a change of the settings. A change in the middle of another one begins
+    /// with everything.
+    pub(super) fn after(was: &QueueSettings, is: &QueueSettings, moves: bool) -> Self {
+        match () {
+            () if moves || was.order != is.order => Self::default(),
+            () if was.key_on_wait != is.key_on_wait => Self::waiting(),
+            () => Self::keys(),
+        }
     }
 }

@@ -52,6 +52,7 @@ impl Step<'_> {
             return Ok(reserved);
         }
         let mut budget = Budget::of(request);
+        self.continue_moves(request.queues.names())?;
         for name in request.queues.names() {
             if let Some(queue) = self.awake(name)? {
                 self.reclaim(queue, &mut budget)?;
@@ -68,10 +69,12 @@ impl Step<'_> {
         Ok(reserved)
     }
 
-    /// The queue, unless it is unknown or paused.
-    pub(super) fn awake(&mut self, name: &QueueName) -> Result<Option<usize>> {
+    /// The queue, unless it is unknown, paused, or being placed anew.
+    fn awake(&mut self, name: &QueueName) -> Result<Option<usize>> {
         let queue = self.queue(name)?;
-        Ok(queue.filter(|queue| !self.queues[*queue].settings.is_paused(self.now)))
+        let queue = queue.filter(|queue| !self.queues[*queue].settings.is_paused(self.now));
+        // Guard: a key whose head stands ready may have all the leases that it may have now.
+        Ok(queue.filter(|queue| self.queues[*queue].moving.is_none()))
     }
 
     /// Takes back leases that ran out, earliest first.
@@ -271,6 +274,9 @@ impl Step<'_> {
                 let end = self.queues[queue].settings.paused_until;
                 first = [first, end].into_iter().flatten().min();
                 continue;
+            }
+            if self.queues[queue].moving.is_some() {
+                return Ok(Some(Duration::ZERO));
             }
             let id = self.queues[queue].id;
             let expiry = self.value(FIRST_EXPIRY, [id])?;

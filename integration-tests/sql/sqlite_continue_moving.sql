@@ -1,0 +1,2 @@
+-- Purpose: lets changes of settings complete again.
+DROP TRIGGER stop_moving;
