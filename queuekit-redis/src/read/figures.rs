@@ -18,7 +18,7 @@ use crate::scripts::Lua;
 /// The most queues that are asked at once.
 const AT_ONCE: usize = 50;
 /// After how many looks a script that counts jobs of keys ends: at a key, or at a job of it. Redis
-/// serves nobody else for 2 ms.
+/// serves nobody else meanwhile; scripts of 2,000 looks took 18 ms each.
 const SLICE: u64 = 200;
 /// After how many looks the counts of a queue become estimates. A key takes about four.
 const LOOKS: u64 = 4 * EXACT_COUNT;

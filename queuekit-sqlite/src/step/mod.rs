@@ -50,7 +50,7 @@ pub(crate) struct Step<'c> {
     pub(crate) limits: &'c Limits,
     /// The time of the present call.
     pub(crate) now: Timestamp,
-    /// Who waits for the answer of a step that reads. It is gone once nobody does.
+    /// Set for a step that reads: dead once the caller has stopped waiting for the answer.
     pub(crate) caller: Option<Weak<()>>,
     /// The queues touched so far; their counters are written at the end.
     queues: Vec<QueueRow>,
