@@ -61,8 +61,10 @@ impl FairShare {
         keys.known.values().for_each(|own| own.resize(size.of_key));
     }
 
+    /// A key never takes more places than it leaves free.
+    ///
     /// # Errors
-    /// 429 if the key has its part; 503 if all places are taken.
+    /// 429 if the key has its part, or as many places as are free; 503 if all are taken.
     pub(crate) fn take(&self, caller: &Caller) -> Result<SharePermit, Problem> {
         self.take_many(caller, 1)
     }
@@ -75,7 +77,19 @@ impl FairShare {
         let places = places.min(self.keys().each) as u32;
         // The share of the key first, so that a key beyond it takes nothing from others.
         let own = self.take_for_key(caller, places)?;
+        // Guard: however many keys take all that they may, some places stay free.
+        if !self.leaves_enough(caller, places as usize) {
+            return Err(self.key_exhausted(caller));
+        }
         Ok(SharePermit(own, self.take_shared(places)?))
+    }
+
+    /// Whether a key that has just got these places of its part leaves as many to others as it
+    /// holds. The last place of all may go to a key that has no other.
+    fn leaves_enough(&self, caller: &Caller, places: usize) -> bool {
+        let free = self.all.free();
+        // If too few are free for this call, it is refused for that reason.
+        free < places || self.of(caller).is_none_or(|own| own.held() <= free - places + 1)
     }
 
     /// Waits until a place of the key's part is free, and then one of all.
@@ -151,7 +165,7 @@ impl FairShare {
 
     fn key_exhausted(&self, caller: &Caller) -> Problem {
         let (key, what) = (caller.id(), self.what);
-        let detail = format!("the key {key} has as many {what} as one key may have; try later");
+        let detail = format!("the key {key} has as many {what} as one key may have now; try later");
         let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
         problem.retry_after(Duration::from_secs(1))
     }
@@ -159,4 +173,57 @@ impl FairShare {
 
 async fn within<T>(timeout: Duration, taking: impl Future<Output = Option<T>>) -> Option<T> {
     tokio::time::timeout(timeout, taking).await.ok()?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::web::auth::tests::caller_of;
+
+    fn places(all: usize) -> FairShare {
+        let places = FairShare::empty("places");
+        places.resize(ShareSize::with_equal_parts(all));
+        places
+    }
+
+    /// As many places as the key gets.
+    fn fill(places: &FairShare, key: &str) -> Vec<SharePermit> {
+        let caller = caller_of(key, 1);
+        std::iter::from_fn(|| places.take(&caller).ok()).collect()
+    }
+
+    #[test]
+    fn s6_however_many_keys_take_all_that_they_may_another_key_gets_places() {
+        let places = places(1024);
+        let mut held: Vec<_> = (0..10).map(|n| fill(&places, &format!("k{n}"))).collect();
+        let counts: Vec<_> = held.iter().map(Vec::len).collect();
+        assert_eq!(counts, [256, 256, 256, 128, 64, 32, 16, 8, 4, 2]);
+        assert_eq!(fill(&places, "other").len(), 1);
+        // A key that already has places gets more only when others give some back.
+        let first = caller_of("k0", 1);
+        assert_eq!(places.take(&first).unwrap_err().status(), StatusCode::TOO_MANY_REQUESTS);
+        drop(held.split_off(1));
+        assert_eq!(fill(&places, "other").len(), 256);
+    }
+
+    #[test]
+    fn s6_a_key_takes_several_places_only_if_it_leaves_as_many() {
+        let places = places(12);
+        let caller = caller_of("k", 1);
+        let _others: Vec<_> = (0..2).map(|n| fill(&places, &format!("k{n}"))).collect();
+        assert!(places.take_many(&caller, 3).is_ok(), "3 of 6");
+        let _more = fill(&places, "k2");
+        assert_eq!(places.all.free(), 3);
+        assert!(places.take_many(&caller, 3).is_err(), "none of 3 would be left");
+        assert!(places.take_many(&caller, 2).is_ok(), "1 would be left, and another key has it");
+    }
+
+    #[test]
+    fn s6_the_last_place_is_for_a_key_without_one_and_then_all_are_taken() {
+        let places = places(4);
+        let _held: Vec<_> = (0..4).map(|n| fill(&places, &format!("k{n}"))).collect();
+        assert_eq!(places.all.free(), 0);
+        let refused = places.take(&caller_of("other", 1)).unwrap_err();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
 }

@@ -39,6 +39,12 @@ impl ResizableSemaphore {
         self.free.available_permits()
     }
 
+    /// How many permits are held; after a resize to fewer, at most the new number.
+    pub(crate) fn held(&self) -> usize {
+        let size = *self.size.lock().unwrap_or_else(PoisonError::into_inner);
+        (size as usize).saturating_sub(self.free())
+    }
+
     /// Takes this many permits, if they are free.
     pub(crate) fn take(&self, many: u32) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.free).try_acquire_many_owned(many).ok()
