@@ -33,6 +33,7 @@ macro_rules! __with_keys {
                 r7_3_a_waiting_head_blocks
                 [Admin] r7_3_under_skip_a_waiting_head_is_passed
                 [Admin] r7_3_under_skip_each_job_counts_from_its_time
+                [Admin] r7_3_under_skip_due_jobs_run_by_sequence
                 [Admin] r7_3_a_dead_head_continues_or_holds
                 [Admin] r7_3_a_hold_that_is_lifted_frees_the_key
                 [Admin] r7_3_per_key_run_at_once_in_order

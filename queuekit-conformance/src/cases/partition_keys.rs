@@ -100,6 +100,24 @@ pub async fn r7_3_under_skip_each_job_counts_from_its_time(world: &dyn World) {
     assert_eq!(world.serve_all(&default_queue()).await, [urgent, plain, low]);
 }
 
+/// R7.3: under `skip` the jobs of a key that are due run by sequence, in whatever order they became
+/// due.
+/// Guard: a key is served only once all its jobs that became due are known.
+pub async fn r7_3_under_skip_due_jobs_run_by_sequence(world: &dyn World) {
+    for order in [Order::Fair, Order::Strict] {
+        let name = queue(&format!("{order:?}"));
+        let skip = QueuePatch::default().order(order).key_on_wait(KeyOnWait::Skip);
+        world.configure(&name, skip).await;
+        let delayed = |minutes| keyed("k").queue(&name).delay(minutes * MINUTE);
+        let head = world.enqueue(delayed(60)).await;
+        let ids = world.enqueue_all([4, 3, 2, 1].map(delayed)).await;
+        world.advance(5 * MINUTE).await;
+        assert_eq!(world.serve_all(&name).await, ids, "{order:?}");
+        world.advance(HOUR).await;
+        assert_eq!(world.serve_all(&name).await, [head], "{order:?}");
+    }
+}
+
 /// R7.3: after a dead head the next job runs; under `hold` the dead head holds the key.
 /// Guard: the setting `key_on_dead`.
 pub async fn r7_3_a_dead_head_continues_or_holds(world: &dyn World) {
