@@ -270,6 +270,7 @@ macro_rules! __for_each_case {
                 r5_1_no_work_is_an_empty_answer
                 r5_1_the_hint_is_the_next_due_time
                 [Admin] r5_1_the_hint_sees_partition_keys
+                [Admin] r5_1_a_call_that_left_due_jobs_of_a_key_says_more
                 r5_1_a_full_batch_says_more
                 r5_2_one_step_sets_everything
                 r5_3_only_the_eligible_is_leased

@@ -64,6 +64,24 @@ pub async fn r5_1_a_full_batch_says_more(world: &dyn World) {
     assert!(nothing.leases.is_empty() && !nothing.more);
 }
 
+/// R5.1: `more` says that the call left jobs of a partition key whose time had come to the next
+/// call.
+/// Guard: a key that was left counts as more.
+pub async fn r5_1_a_call_that_left_due_jobs_of_a_key_says_more(world: &dyn World) {
+    let skip = QueuePatch::default().key_on_wait(KeyOnWait::Skip);
+    world.configure(&default_queue(), skip).await;
+    let due_together = (0..2500).map(|_| draft().partition_key("k").delay(MINUTE));
+    let ids = world.enqueue_all(due_together).await;
+    world.advance(MINUTE).await;
+    let reserve = async || world.reserve_with(&request(default_queue(), 1)).await;
+    let mut reserved = reserve().await;
+    while reserved.leases.is_empty() && reserved.more {
+        reserved = reserve().await;
+    }
+    let leased: Vec<_> = reserved.leases.iter().map(Lease::id).collect();
+    assert_eq!(leased, ids[..1], "reserve says that there is nothing more to lease");
+}
+
 /// R5.2: one step sets state, attempts, lease, expiry and worker.
 /// Guard: reserve grants a lease in one write.
 pub async fn r5_2_one_step_sets_everything(world: &dyn World) {
