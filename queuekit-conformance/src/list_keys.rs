@@ -73,8 +73,10 @@ macro_rules! __with_keys {
                 [Admin] r6_7_an_empty_queue_goes_with_its_settings
                 [Admin] r6_7_a_queue_that_is_made_while_it_is_removed_is_listed
                 [Admin] r12_a_change_of_order_loses_and_doubles_no_job
+                [Admin] r12_a_change_of_order_reaches_jobs_without_a_key
                 [Admin] r12_a_change_of_order_reaches_the_keys_that_wait
                 [Admin] r12_a_change_of_settings_reaches_every_key
+                [Admin] r12_a_change_to_skip_reaches_every_job
                 [Admin] (SecondHandle) r12_settings_are_in_force_on_other_handles
             }
 

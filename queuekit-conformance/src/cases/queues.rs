@@ -193,6 +193,25 @@ pub async fn r12_a_change_of_settings_reaches_every_key(world: &dyn World) {
     );
 }
 
+/// R12, R7.3: a change of `key_on_wait` to `skip` reaches every job that waits, however many there
+/// are.
+/// Guard: the change looks at each waiting job, and continues after the first slice of them.
+pub async fn r12_a_change_to_skip_reaches_every_job(world: &dyn World) {
+    let keys = 1100;
+    // Of a queue that stays strict, and of one that becomes fair at the same time.
+    for order in [Order::Strict, Order::Fair] {
+        let name = queue(&format!("{order:?}"));
+        let job = |at| draft().queue(&name).partition_key(format!("k{at}"));
+        world.enqueue_all((0..keys).map(|at| job(at).delay(HOUR))).await;
+        world.enqueue_all((0..keys).map(job)).await;
+        assert_eq!(world.reserve_from(&name, 1).await, []);
+        let skip = QueuePatch::default().order(order).key_on_wait(KeyOnWait::Skip);
+        world.configure(&name, skip).await;
+        let leases = world.reserve_many(&name, 2 * keys).await.len();
+        assert_eq!(leases, keys, "{order:?}: expected that each head is passed by one job");
+    }
+}
+
 /// R12: a queue whose order is changed back and forth serves and lists every job once.
 /// Guard: a change of `order` moves each waiting job into the new order.
 pub async fn r12_a_change_of_order_loses_and_doubles_no_job(world: &dyn World) {
@@ -221,6 +240,14 @@ pub async fn r12_a_change_of_order_loses_and_doubles_no_job(world: &dyn World) {
     world.advance(2 * HOUR).await;
     served.extend(world.serve_all(&name).await);
     assert_same_jobs(served, &stored);
+}
+
+/// R12, R7.4: the jobs without a key that wait in a strict queue get their turn once it is fair.
+/// Guard: a change of `order` gives jobs without a key the turn that they share.
+pub async fn r12_a_change_of_order_reaches_jobs_without_a_key(world: &dyn World) {
+    let ids = world.enqueue_n(3).await;
+    world.configure(&default_queue(), QueuePatch::default().order(Order::Fair)).await;
+    assert_eq!(world.serve_all(&default_queue()).await, ids);
 }
 
 /// R12, R7.1: the jobs of keys that took turns in a fair queue are served by priority once it is
