@@ -9,6 +9,7 @@ mod handshakes;
 mod reload;
 mod server;
 mod tls;
+mod turns;
 
 pub(crate) use reload::Reloader;
 pub(crate) use server::Server;

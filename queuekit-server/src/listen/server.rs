@@ -12,8 +12,8 @@ use axum::http::HeaderValue;
 use axum::http::header::STRICT_TRANSPORT_SECURITY;
 use axum::response::Response;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use queuekit::Client;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -27,6 +27,7 @@ use super::disconnect::DetectDisconnect;
 use super::handshakes::{HANDSHAKE_TIMEOUT, Handshakes};
 use super::reload::{self, Reloader};
 use super::tls::Tls;
+use super::turns::in_turn;
 use crate::config::StoreAddress;
 use crate::web::HttpOptions;
 use crate::web::auth::Peer;
@@ -236,7 +237,10 @@ impl Service {
             .timer(TokioTimer::new())
             .header_read_timeout(self.connection.header_timeout)
             .max_buf_size(HEAD_BYTES_MAX)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
+            .serve_connection(
+                TokioIo::new(stream),
+                service_fn(move |request| in_turn(routes.clone().oneshot(request))),
+            );
         tokio::pin!(serving);
         tokio::select! {
             ended = serving.as_mut() => return log(ended),
@@ -290,8 +294,47 @@ fn refuse_unauthenticated_exposure(options: &HttpOptions) -> anyhow::Result<()> 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use axum::http::StatusCode;
+    use tokio::io::AsyncWriteExt;
+
     use super::*;
     use crate::config::{HttpFlags, Sources};
+    use crate::web::HttpLimits;
+
+    #[tokio::test]
+    async fn s6_a_connection_lets_others_go_on_after_each_answer_that_comes_at_once() {
+        const REQUESTS: usize = 100;
+        let answers = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&answers);
+        let routes = Router::new().fallback(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            std::future::ready(StatusCode::NOT_FOUND)
+        });
+        let peer = IpAddr::from([127, 0, 0, 1]);
+        let connections = Connections::new(LiveLimits::new(&HttpLimits::default()), Vec::new());
+        let service = Service {
+            routes,
+            peer: Peer(peer),
+            connection: Arc::new(connections.admit(peer).await.unwrap()),
+            drains: Drains::default(),
+            stopping: CancellationToken::new(),
+        };
+        let (mut client, stream) = tokio::io::duplex(1 << 20);
+        let requests = "GET / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(REQUESTS);
+        client.write_all(requests.as_bytes()).await.unwrap();
+        let serving = tokio::spawn(service.serve(stream));
+        let (mut before, mut most) = (0, 0);
+        while before < REQUESTS {
+            tokio::task::yield_now().await;
+            let now = answers.load(Ordering::Relaxed);
+            (most, before) = (most.max(now - before), now);
+        }
+        assert!(most <= 2, "{most} answers in one turn");
+        drop(client);
+        serving.await.unwrap();
+    }
 
     #[test]
     fn s1_every_way_to_write_loopback_is_listened_on_without_a_key() {

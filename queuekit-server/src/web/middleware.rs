@@ -163,16 +163,20 @@ impl Middleware {
         Ok((connection, share))
     }
 
-    /// Answers a wrong key. The more an address has sent, the later. The connection is closed
-    /// afterwards, and nothing of the request is kept meanwhile, so waiting costs little.
+    /// Answers a request that is not admitted. A wrong key is answered the later, the more its
+    /// address has sent; nothing of the request is kept meanwhile, so waiting costs little. The
+    /// connection of a stranger is closed afterwards.
     async fn refuse(&self, parts: Parts, problem: Problem) -> Response {
         let mut response = problem.into_response();
-        if response.status() == StatusCode::UNAUTHORIZED && sent_key(&parts).is_some() {
-            let peer = parts.extensions.get().copied();
-            drop(parts);
-            self.wait_after_wrong_key(peer).await;
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return response;
         }
+        let wrong_key_of = sent_key(&parts).map(|_| parts.extensions.get().copied());
+        drop(parts);
+        if let Some(peer) = wrong_key_of {
+            self.wait_after_wrong_key(peer).await;
+        }
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         response
     }
 

@@ -1,5 +1,7 @@
 //! Who gets in, and what they may do.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::common::{KEYS, Server, Store, digest, guarded, secret};
@@ -297,4 +299,17 @@ fn the_key_of_the_environment_opens_everything() {
     server.get("/v1/jobs").key(ROOT).send().expect(200);
     let reserve = json!({"queues": ["a"], "worker": "w"});
     server.ask("POST", "/v1/reserve").key(ROOT).json(&reserve).expect(200);
+}
+
+/// A stranger may send many requests at once, and reads no answer.
+#[test]
+fn s6_the_connection_of_a_stranger_ends_with_its_first_answer() {
+    let server = guarded();
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let one = "GET /v1/jobs HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    stream.write_all(one.repeat(20).as_bytes()).unwrap();
+    let mut answers = String::new();
+    // The rest of the requests may have been answered with a reset.
+    let _ = stream.read_to_string(&mut answers);
+    assert_eq!(answers.matches("HTTP/1.1 401").count(), 1, "{answers}");
 }
