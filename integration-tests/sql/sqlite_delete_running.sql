@@ -1,2 +1,7 @@
 -- Purpose: deletes the jobs that run, as an operator might do by hand.
-DELETE FROM queuekit_jobs WHERE key IN (SELECT job FROM queuekit_running);
+DELETE FROM queuekit_jobs WHERE key IN (
+    SELECT runs.job
+    FROM queuekit_runs AS runs
+    JOIN queuekit_claims AS claims ON claims.claim = runs.claim
+    WHERE claims.finished_at IS NULL
+);

@@ -1,5 +1,5 @@
 -- Purpose: compares what each partition key's row counts with its jobs, and finds jobs that have
--- not ended and do not stand in exactly one place, ready jobs that are not the head of their key,
+-- not died or been cancelled and do not stand in exactly one place, ready jobs that are not the head of their key,
 -- places that belong to no such job, and claims under which no job runs.
 -- Result: a text per difference.
 SELECT printf('key %s: %d wait, %d run, %d hold', lane, waiting, running, held)
@@ -7,9 +7,9 @@ FROM queuekit_lanes AS lanes
 WHERE waiting <> (
         SELECT count(*) FROM queuekit_jobs
         WHERE queue = lanes.queue AND coalesce(lane, '') = lanes.lane AND state = 0
-            AND key NOT IN (SELECT job FROM queuekit_running))
+            AND key NOT IN (SELECT job FROM queuekit_runs))
     OR (lane <> '' AND running <> (
-        SELECT count(*) FROM queuekit_running
+        SELECT count(*) FROM queuekit_runs
         WHERE queue = lanes.queue AND lane = lanes.lane))
     OR held <> (
         SELECT count(*) FROM queuekit_jobs
@@ -30,11 +30,11 @@ FROM (
                 AND waiting.at = jobs.scheduled_at AND waiting.seq = jobs.seq
                 AND waiting.job = jobs.key AND waiting.lane = jobs.lane
         ) + (
-            SELECT count(*) FROM queuekit_running AS running
-            JOIN queuekit_claims AS claims ON claims.claim = running.claim
-            WHERE running.job = jobs.key AND running.queue = jobs.queue
-                AND claims.queue = jobs.queue AND running.seq = jobs.seq
-                AND running.lane IS jobs.lane
+            SELECT count(*) FROM queuekit_runs AS runs
+            JOIN queuekit_claims AS claims ON claims.claim = runs.claim
+            WHERE runs.job = jobs.key AND runs.queue = jobs.queue
+                AND claims.queue = jobs.queue AND runs.seq = jobs.seq
+                AND (claims.finished_at IS NOT NULL OR runs.lane IS jobs.lane)
         ) AS n
     FROM queuekit_jobs AS jobs
     WHERE jobs.state = 0
@@ -53,11 +53,11 @@ FROM (
     UNION ALL
     SELECT job FROM queuekit_waiting
     UNION ALL
-    SELECT job FROM queuekit_running
+    SELECT job FROM queuekit_runs
 ) AS places
 LEFT JOIN queuekit_jobs AS jobs ON jobs.key = places.job
 WHERE jobs.state IS NOT 0
 UNION ALL
-SELECT printf('no job runs under claim %d', claims.claim)
+SELECT printf('no job stands under claim %d', claims.claim)
 FROM queuekit_claims AS claims
-WHERE claims.claim NOT IN (SELECT claim FROM queuekit_running);
+WHERE claims.claim NOT IN (SELECT claim FROM queuekit_runs);

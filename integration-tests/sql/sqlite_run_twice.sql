@@ -1,5 +1,5 @@
--- Purpose: lets each running job stand among the ready ones, too.
+-- Purpose: lets each job that runs or has completed stand among the ready ones, too.
 INSERT INTO queuekit_ready (queue, rank, at, seq, job)
 SELECT jobs.queue, jobs.rank, jobs.scheduled_at, jobs.seq, jobs.key
 FROM queuekit_jobs AS jobs
-JOIN queuekit_running AS running ON running.job = jobs.key;
+JOIN queuekit_runs AS runs ON runs.job = jobs.key;

@@ -1,11 +1,11 @@
--- queuekit, schema version 14.
+-- queuekit, schema version 15.
 --
 -- Purpose: everything the SQLite store keeps. One file, tables and indexes named queuekit_*, so
 -- that it can live beside the tables of an application.
 -- Locks: the file's write lock, until the migration commits.
 --
--- States: 0 pending or running, 2 completed, 3 dead, 4 cancelled. Times are milliseconds since 1970
--- on the store's clock.
+-- States: 0 pending, running or completed, 3 dead, 4 cancelled. Times are milliseconds since 1970 on
+-- the store's clock.
 
 -- A queue: its settings and its counters. The counters change in the transaction that changes
 -- the jobs, once per transaction and queue, whichever process makes it.
@@ -26,14 +26,14 @@ CREATE TABLE queuekit_queues (
     completed_size INTEGER NOT NULL DEFAULT 0,
     dead_size INTEGER NOT NULL DEFAULT 0,
     cancelled_size INTEGER NOT NULL DEFAULT 0,
-    -- The last place given out in the queue, and among the ended.
+    -- The last place given out in the queue, and among the ended, which may leave places out.
     last_seq INTEGER NOT NULL DEFAULT 0,
     last_end_seq INTEGER NOT NULL DEFAULT 0,
     -- Fair queues: the turn served last.
     last_turn INTEGER NOT NULL DEFAULT 0,
     corrupt INTEGER NOT NULL DEFAULT 0,
-    -- How jobs have ended so far, those that are gone included. last_end_seq says how many have;
-    -- these of them died, or were cancelled.
+    -- How many jobs have ended so far, and how, those that are gone included.
+    total_completed INTEGER NOT NULL DEFAULT 0,
     total_dead INTEGER NOT NULL DEFAULT 0,
     total_cancelled INTEGER NOT NULL DEFAULT 0,
     -- How many attempts have failed, and how many jobs are no longer stored.
@@ -43,9 +43,9 @@ CREATE TABLE queuekit_queues (
     last_ended BLOB NOT NULL
 ) STRICT;
 
--- A job, without what is large and rarely read. A job that has not ended has one more row: in
--- queuekit_ready or queuekit_waiting while it is pending, in queuekit_running while it runs. A
--- lease does not change the row of its job until it ends.
+-- A job, without what is large and rarely read. A job that is neither dead nor cancelled has one more
+-- row: in queuekit_ready or queuekit_waiting while it is pending, in queuekit_runs while it runs and
+-- once it has completed. A run that completes its job changes nothing here but the result.
 CREATE TABLE queuekit_jobs (
     key INTEGER PRIMARY KEY,
     id BLOB NOT NULL UNIQUE,
@@ -63,8 +63,8 @@ CREATE TABLE queuekit_jobs (
     holds INTEGER NOT NULL DEFAULT 0,
     max_attempts INTEGER NOT NULL,
     releases INTEGER NOT NULL DEFAULT 0,
-    -- How many leases have counted as attempts, and the last lease. While the job runs, these are
-    -- as they were before its present lease.
+    -- How many leases have counted as attempts, and the last lease. While the job runs and once it
+    -- has completed, these are as they were before its last lease.
     attempts INTEGER NOT NULL DEFAULT 0,
     lease_seq INTEGER NOT NULL DEFAULT 0,
     nonce BLOB,
@@ -96,10 +96,10 @@ CREATE TABLE queuekit_jobs (
 ) STRICT;
 
 CREATE INDEX queuekit_jobs_ended ON queuekit_jobs (queue, state, finished_at, end_seq)
-    WHERE state >= 2;
+    WHERE state >= 3;
 CREATE INDEX queuekit_jobs_held ON queuekit_jobs (queue, lane, seq)
     WHERE holds = 1;
--- Deliveries that keep their event.
+-- Deliveries that keep their event, and those that have completed.
 CREATE INDEX queuekit_jobs_event ON queuekit_jobs (event)
     WHERE event IS NOT NULL AND state IN (0, 3);
 
@@ -139,8 +139,9 @@ CREATE INDEX queuekit_waiting_due ON queuekit_waiting (queue, lane, seq)
 CREATE INDEX queuekit_waiting_later ON queuekit_waiting (queue, lane, at, seq)
     WHERE due = 0;
 
--- Leases that one reserve call granted and that have the same number and the same end. The row is
--- deleted with the last of them.
+-- Leases that one reserve call granted and that have the same number and the same end; or, once
+-- finished_at is set, jobs that they completed at that time. The row is deleted with the last of
+-- them.
 CREATE TABLE queuekit_claims (
     claim INTEGER PRIMARY KEY,
     queue INTEGER NOT NULL,
@@ -148,28 +149,37 @@ CREATE TABLE queuekit_claims (
     lease_seq INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
     started_at INTEGER NOT NULL,
-    worker TEXT NOT NULL
+    worker TEXT NOT NULL,
+    finished_at INTEGER,
+    -- Of completed jobs: the last of their places among the ended. That of each is its sequence and
+    -- end_offset.
+    end_seq INTEGER,
+    end_offset INTEGER
 ) STRICT;
 
-CREATE INDEX queuekit_claims_expiry ON queuekit_claims (queue, expires_at);
+CREATE INDEX queuekit_claims_expiry ON queuekit_claims (queue, finished_at, expires_at)
+    WHERE finished_at IS NULL;
+CREATE INDEX queuekit_claims_finished ON queuekit_claims (queue, finished_at, end_seq)
+    WHERE finished_at IS NOT NULL;
 
--- A row per running job, with its claim.
-CREATE TABLE queuekit_running (
+-- A row per job that runs or has completed, with its claim.
+CREATE TABLE queuekit_runs (
     job INTEGER PRIMARY KEY,
     claim INTEGER NOT NULL,
     queue INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    -- The partition key.
+    -- The partition key, while the job runs.
     lane TEXT,
+    -- 1 while a running job is asked to stop, 2 if it has completed nevertheless.
     cancel_requested INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
-CREATE INDEX queuekit_running_claim ON queuekit_running (claim, seq);
-CREATE INDEX queuekit_running_lane ON queuekit_running (queue, lane, seq)
+CREATE INDEX queuekit_runs_claim ON queuekit_runs (claim, seq);
+CREATE INDEX queuekit_runs_lane ON queuekit_runs (queue, lane, seq)
     WHERE lane IS NOT NULL;
 -- Running jobs that were asked to stop. Each process looks at them when another one has written
 -- (contract R13.1).
-CREATE INDEX queuekit_running_cancels ON queuekit_running (job)
+CREATE INDEX queuekit_runs_cancels ON queuekit_runs (job)
     WHERE cancel_requested = 1;
 
 CREATE TABLE queuekit_payloads (
@@ -399,9 +409,9 @@ SELECT
     queues.name AS queue,
     jobs.kind,
     CASE
+        WHEN claims.finished_at IS NOT NULL THEN 'completed'
         WHEN claims.claim IS NOT NULL THEN 'running'
         WHEN jobs.state = 0 THEN 'pending'
-        WHEN jobs.state = 2 THEN 'completed'
         WHEN jobs.state = 3 THEN 'dead'
         WHEN jobs.state = 4 THEN 'cancelled'
     END AS state,
@@ -413,8 +423,10 @@ SELECT
     datetime(jobs.created_at / 1000, 'unixepoch') AS created_at,
     datetime(jobs.scheduled_at / 1000, 'unixepoch') AS scheduled_at,
     datetime(coalesce(claims.started_at, jobs.started_at) / 1000, 'unixepoch') AS started_at,
-    datetime(jobs.finished_at / 1000, 'unixepoch') AS finished_at,
-    datetime(claims.expires_at / 1000, 'unixepoch') AS lease_expires_at,
+    datetime(coalesce(claims.finished_at, jobs.finished_at) / 1000, 'unixepoch') AS finished_at,
+    CASE
+        WHEN claims.finished_at IS NULL THEN datetime(claims.expires_at / 1000, 'unixepoch')
+    END AS lease_expires_at,
     coalesce(claims.worker, jobs.worker) AS worker,
     jobs.reason,
     CASE
@@ -424,7 +436,7 @@ SELECT
     END AS payload
 FROM queuekit_jobs AS jobs
 JOIN queuekit_queues AS queues ON queues.id = jobs.queue
-LEFT JOIN queuekit_running AS running ON running.job = jobs.key AND jobs.state = 0
-LEFT JOIN queuekit_claims AS claims ON claims.claim = running.claim
+LEFT JOIN queuekit_runs AS runs ON runs.job = jobs.key AND jobs.state = 0
+LEFT JOIN queuekit_claims AS claims ON claims.claim = runs.claim
 LEFT JOIN queuekit_payloads AS large ON large.job = jobs.key
 LEFT JOIN queuekit_events AS events ON events.seq = jobs.event;

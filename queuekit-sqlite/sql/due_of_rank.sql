@@ -17,5 +17,8 @@ SELECT
     jobs.payload AS payload, jobs.metadata AS metadata
 FROM queuekit_ready AS ready
 CROSS JOIN queuekit_jobs AS jobs ON jobs.key = ready.job AND jobs.state = 0
-WHERE ready.queue = ?1 AND ready.rank = ?2 AND ready.at <= ?3
+WHERE
+    ready.queue = ?1 AND ready.rank = ?2 AND ready.at <= ?3
+    -- Guard: a place of a job that runs or has completed, in a file that was changed by hand.
+    AND NOT EXISTS (SELECT 1 FROM queuekit_runs AS runs WHERE runs.job = ready.job)
 ORDER BY ready.at, ready.seq LIMIT ?4;

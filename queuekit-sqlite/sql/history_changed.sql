@@ -6,13 +6,13 @@ SELECT
     queues.id, queues.name,
     pending + running + queues.completed + queues.dead + queues.cancelled + total_removed
         AS enqueued,
-    last_end_seq - total_dead - total_cancelled AS completed,
+    total_completed AS completed,
     total_failed AS failed, total_dead AS dead, total_cancelled AS cancelled
 FROM queuekit_queues AS queues
 LEFT JOIN queuekit_history_recorded AS recorded ON recorded.queue = queues.id
 WHERE (
     pending + running + queues.completed + queues.dead + queues.cancelled + total_removed,
-    last_end_seq - total_dead - total_cancelled,
+    total_completed,
     total_failed, total_dead, total_cancelled
 ) IS NOT (
     coalesce(recorded.enqueued, 0), coalesce(recorded.completed, 0),

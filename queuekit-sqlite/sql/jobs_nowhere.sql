@@ -1,5 +1,5 @@
--- Purpose: finds jobs that have not ended and stand neither among those that are ready, wait nor
--- run.
+-- Purpose: finds jobs that are neither dead nor cancelled, and stand neither among those that are
+-- ready, that wait, that run nor that have completed.
 -- Parameters: 1 and 2 the keys before and at the end of a slice of jobs.
 -- Result: keys.
 -- Index: the primary keys.
@@ -19,8 +19,8 @@ WHERE
     )
     AND NOT EXISTS (
         SELECT 1
-        FROM queuekit_running AS running
-        CROSS JOIN queuekit_claims AS claims ON claims.claim = running.claim
-        WHERE running.job = jobs.key AND running.queue = jobs.queue AND running.seq = jobs.seq
+        FROM queuekit_runs AS runs
+        CROSS JOIN queuekit_claims AS claims ON claims.claim = runs.claim
+        WHERE runs.job = jobs.key AND runs.queue = jobs.queue AND runs.seq = jobs.seq
             AND claims.queue = jobs.queue
     );

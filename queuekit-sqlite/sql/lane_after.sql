@@ -2,7 +2,7 @@
 -- run or hold it dead. So it finds also keys whose rows are missing.
 -- Parameters: 1 queue, 2 the last one.
 -- Result: a lane, or NULL.
--- Index: the primary keys; queuekit_ready_lane, covering; queuekit_running_lane, covering;
+-- Index: the primary keys; queuekit_ready_lane, covering; queuekit_runs_lane, covering;
 -- queuekit_jobs_held, covering.
 SELECT min(lane) FROM (
     SELECT lane FROM (
@@ -24,7 +24,7 @@ SELECT min(lane) FROM (
     )
     UNION ALL
     SELECT lane FROM (
-        SELECT lane FROM queuekit_running
+        SELECT lane FROM queuekit_runs
         WHERE queue = ?1 AND lane > ?2
         ORDER BY lane LIMIT 1
     )

@@ -2,7 +2,7 @@
 -- that is pending.
 -- Parameters: 1 queue, 2 lane.
 -- Result: its id, or none.
--- Index: queuekit_jobs_held; queuekit_running_lane; queuekit_ready_lane; the primary keys.
+-- Index: queuekit_jobs_held; queuekit_runs_lane; queuekit_ready_lane; the primary keys.
 SELECT coalesce(
     (
         SELECT id FROM queuekit_jobs
@@ -11,7 +11,7 @@ SELECT coalesce(
     (
         SELECT id FROM queuekit_jobs
         WHERE key = (
-            SELECT job FROM queuekit_running
+            SELECT job FROM queuekit_runs
             WHERE queue = ?1 AND lane = ?2 ORDER BY seq LIMIT 1
         )
     ),

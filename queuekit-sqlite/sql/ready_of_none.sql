@@ -6,7 +6,7 @@
 SELECT ready.rank AS rank, ready.at AS at, ready.seq AS seq
 FROM queuekit_ready AS ready
 LEFT JOIN queuekit_jobs AS jobs ON jobs.key = ready.job
-LEFT JOIN queuekit_running AS running ON running.job = ready.job
+LEFT JOIN queuekit_runs AS runs ON runs.job = ready.job
 WHERE ready.queue = ?1
-    AND (jobs.state IS NOT 0 OR jobs.seq <> ready.seq OR running.job IS NOT NULL)
+    AND (jobs.state IS NOT 0 OR jobs.seq <> ready.seq OR runs.job IS NOT NULL)
 LIMIT ?2;

@@ -2,4 +2,4 @@
 -- Parameters: 1 the job's key.
 -- Index: the primary key.
 -- Locks: runs inside a step.
-UPDATE queuekit_running SET cancel_requested = 1 WHERE job = ?1;
+UPDATE queuekit_runs SET cancel_requested = 1 WHERE job = ?1;

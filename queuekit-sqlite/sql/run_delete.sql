@@ -2,4 +2,4 @@
 -- Parameters: 1 the job's key.
 -- Index: the primary key.
 -- Locks: runs inside a step.
-DELETE FROM queuekit_running WHERE job = ?1;
+DELETE FROM queuekit_runs WHERE job = ?1;

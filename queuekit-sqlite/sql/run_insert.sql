@@ -2,4 +2,4 @@
 -- Parameters: in the order of the columns.
 -- Index: the primary key.
 -- Locks: runs inside a step.
-INSERT OR REPLACE INTO queuekit_running (job, claim, queue, seq, lane) VALUES (?1, ?2, ?3, ?4, ?5);
+INSERT OR REPLACE INTO queuekit_runs (job, claim, queue, seq, lane) VALUES (?1, ?2, ?3, ?4, ?5);

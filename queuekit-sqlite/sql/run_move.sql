@@ -2,4 +2,4 @@
 -- Parameters: 1 the job's key, 2 claim.
 -- Index: the primary key.
 -- Locks: runs inside a step.
-UPDATE queuekit_running SET claim = ?2 WHERE job = ?1;
+UPDATE queuekit_runs SET claim = ?2 WHERE job = ?1;

@@ -1,5 +1,5 @@
 -- Purpose: takes all jobs out of a claim.
 -- Parameters: 1 claim.
--- Index: queuekit_running_claim.
+-- Index: queuekit_runs_claim.
 -- Locks: runs inside a step.
-DELETE FROM queuekit_running WHERE claim = ?1;
+DELETE FROM queuekit_runs WHERE claim = ?1;

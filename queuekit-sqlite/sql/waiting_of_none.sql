@@ -6,7 +6,7 @@
 SELECT waiting.lane AS lane, waiting.seq AS seq
 FROM queuekit_waiting AS waiting
 LEFT JOIN queuekit_jobs AS jobs ON jobs.key = waiting.job
-LEFT JOIN queuekit_running AS running ON running.job = waiting.job
+LEFT JOIN queuekit_runs AS runs ON runs.job = waiting.job
 WHERE waiting.queue = ?1
-    AND (jobs.state IS NOT 0 OR jobs.seq <> waiting.seq OR running.job IS NOT NULL)
+    AND (jobs.state IS NOT 0 OR jobs.seq <> waiting.seq OR runs.job IS NOT NULL)
 LIMIT ?2;

@@ -56,7 +56,7 @@ pub(crate) struct Record {
     pub(crate) reason: Option<String>,
     pub(crate) created_at: Timestamp,
     pub(crate) timeout: Option<Duration>,
-    /// To be stored with the next update.
+    /// To be stored when it completes.
     pub(crate) result: Option<Bytes>,
     /// Whether something in it is not what this crate writes.
     pub(crate) corrupt: bool,
@@ -134,8 +134,6 @@ impl Record {
                 time(self.finished_at),
                 self.end_seq,
                 time(self.deadline_at),
-                self.result.as_deref(),
-                self.size,
                 self.reason,
             ])
             .map(drop)

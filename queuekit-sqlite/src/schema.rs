@@ -10,7 +10,7 @@ use crate::statements::{MIGRATION_INSERT, MIGRATION_TABLE, MIGRATION_VERSION, TA
 /// The migrations, oldest first: version, the oldest version whose programs work with it, and its
 /// SQL. A published migration never changes.
 const MIGRATIONS: [(u32, u32, &str); 1] =
-    [(14, 14, include_str!("../migrations/0014_initial.sql"))];
+    [(15, 15, include_str!("../migrations/0015_initial.sql"))];
 
 /// The tables in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -275,6 +275,20 @@ async fn r13_7_repair_leaves_a_running_job_to_its_lease_alone() {
     store.close().await.unwrap();
 }
 
+#[tokio::test]
+async fn r5_8_a_job_that_is_not_pending_stays_so_though_it_stands_among_the_ready() {
+    let (file, store, _clock) = with_clock().await;
+    add(&store, 5).await;
+    let mut running = lease(&store, 3).await;
+    complete(&store, running.split_off(1)).await;
+    by_hand(&file, include_str!("../../sql/sqlite_run_twice.sql"));
+    assert_eq!(lease(&store, 5).await.len(), 2);
+    assert!(repair(&store).await > 0);
+    assert_exact(&file.connection());
+    complete(&store, running).await;
+    store.close().await.unwrap();
+}
+
 /// Ready jobs are leased in runs; a place of no job stands in the middle of one.
 #[tokio::test]
 async fn r5_8_a_reserve_leases_jobs_on_both_sides_of_one_that_was_deleted_by_hand() {

@@ -12,12 +12,14 @@ use crate::World;
 use crate::kit::{DAY, HOUR, MINUTE, deliveries_of, draft};
 
 /// R14.6: events beyond the retention are removed, except those with a delivery that waits, runs or
-/// is dead.
+/// is dead. A delivery that has completed keeps no event, even if it is kept itself.
 /// Guard: prune checks the deliveries of an event.
 pub async fn r14_6_no_open_delivery_loses_its_event(world: &dyn World) {
     for name in ["slow", "fast", "failing"] {
         world.subscribe(SubscriptionDraft::new(name, name).max_attempts(1)).await;
     }
+    let patch = QueuePatch::default().retention(Retention::ALL.done(Keep::ALL));
+    world.configure(&deliveries_of("fast"), patch).await;
     let week = EventRetention::new(7 * DAY, 1000).expect("a retention");
     world.event_log().set_retention(week).await.expect("set_retention");
     for name in ["slow", "fast", "failing", "nobody"] {

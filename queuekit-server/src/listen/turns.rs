@@ -5,7 +5,7 @@ use std::pin::pin;
 use futures_util::future::poll_immediate;
 use tokio::task::yield_now;
 
-/// Answers a request, and lets other connections go on if the answer came at once.
+/// Answers a request, and yields to other connections if the answer came at once.
 ///
 /// Guard: hyper reads the next request of a connection as soon as the last one is answered. A
 /// client that sends thousands of requests that are refused, and reads no answer, would otherwise

@@ -158,7 +158,15 @@ impl Step<'_> {
                 _ => (finished.last().map_or(i64::MAX, Timestamp::as_millis), i64::MAX),
             };
             let from = finished.from.map_or(i64::MIN, Timestamp::as_millis);
-            self.rows(LIST_ENDED, params![queue.id, state as i64, at, seq, SLICE, from], time)
+            match state {
+                State::Completed => {
+                    self.rows(LIST_COMPLETED, params![queue.id, at, seq, SLICE, from], time)
+                }
+                _ => {
+                    let after = params![queue.id, state as i64, at, seq, SLICE, from];
+                    self.rows(LIST_ENDED, after, time)
+                }
+            }
         };
         // Not while some jobs without a key have no turn yet.
         let has_turns = queue.is_fair() && queue.moving.is_none();

@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 use queuekit_core::backend::{AnswerBytes, End, Ended, EndedJobs, EndsBefore};
-use queuekit_core::{Job, JobId, QueueName, Result, Timestamp};
+use queuekit_core::{Job, JobId, QueueName, Result, State, Timestamp};
 use rusqlite::{Row, params};
 
 use crate::SqliteStore;
 use crate::column_names::columns;
 use crate::row::Reader;
-use crate::statements::RECENT_ENDS;
+use crate::statements::{RECENT_COMPLETED, RECENT_ENDS};
 use crate::step::Step;
 
 columns! {
@@ -53,10 +53,15 @@ impl Step<'_> {
     fn ends(&self, of: &EndsBefore, most: usize) -> Result<Vec<End>> {
         let EndsBefore { queue, state, before } = of;
         let place = (before.at.as_millis(), before.seq);
-        let params = params![queue.as_str(), *state as i64, place.0, place.1, most];
-        self.rows(RECENT_ENDS, params, |row: &Row<'_>, at: &EndColumns| {
+        let read = |row: &Row<'_>, at: &EndColumns| {
             let id = Reader::of(row).id(at.id).unwrap_or(JobId::from_bytes([0; 16]));
             Ok(End { at: Timestamp::from_millis(row.get(at.at)?), seq: row.get(at.seq)?, id })
-        })
+        };
+        let queue = queue.as_str();
+        if *state == State::Completed {
+            return self.rows(RECENT_COMPLETED, params![queue, place.0, place.1, most], read);
+        }
+        let before = params![queue, *state as i64, place.0, place.1, most];
+        self.rows(RECENT_ENDS, before, read)
     }
 }

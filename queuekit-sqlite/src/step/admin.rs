@@ -87,7 +87,7 @@ impl Step<'_> {
         };
         match lifecycle::cancel(record.state) {
             Some(Transition::RequestCancel) => {
-                self.execute(RUNNING_CANCEL, [record.key])?;
+                self.execute(RUN_CANCEL, [record.key])?;
                 let queue = self.queue_of(&record)?;
                 self.cancel_requested.insert(self.queues[queue].name.clone());
                 Ok(CancelOutcome::Requested)

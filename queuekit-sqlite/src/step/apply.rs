@@ -26,7 +26,7 @@ impl Step<'_> {
         // A dead job that holds its key keeps its place in front of the others of its key.
         let keeps_place = record.holds;
         let mut lane = self.lane_of(queue, record, transition)?;
-        self.leave(queue, record, lane.as_mut())?;
+        self.leave(queue, record, lane.as_mut(), transition)?;
         if transition == Transition::Reserve
             && let Some(lane) = lane.as_mut().filter(|_| self.queues[queue].is_fair())
         {
@@ -40,8 +40,9 @@ impl Step<'_> {
             Some(state) => {
                 record.state = state;
                 self.enter(queue, record, lane.as_mut())?;
-                // A lease does not change the row of its job until it ends.
-                if state != State::Running {
+                // A lease does not change the row of its job, unless it ends otherwise than by
+                // completing it.
+                if !matches!(state, State::Running | State::Completed) {
                     record.write(self.conn).map_err(crate::error::failed)?;
                 }
             }
@@ -151,13 +152,21 @@ impl Step<'_> {
         name.map(|name| self.lane(queue, name)).transpose()
     }
 
-    fn leave(&mut self, queue: usize, record: &mut Record, lane: Option<&mut Lane>) -> Result<()> {
+    fn leave(
+        &mut self,
+        queue: usize,
+        record: &mut Record,
+        lane: Option<&mut Lane>,
+        transition: Transition,
+    ) -> Result<()> {
         self.queues[queue].count_job(record.state, record.size, -1);
         if record.state == State::Pending {
             let head = lane.as_ref().and_then(|lane| lane.head);
             self.leave_place(queue, &Place::of(record), head)?;
         }
-        if record.state == State::Running {
+        // A job that completes stays under a claim.
+        let has_claim = matches!(record.state, State::Running | State::Completed);
+        if has_claim && transition != Transition::Ack {
             self.leave_claim(record)?;
         }
         if let Some(lane) = lane {
@@ -179,15 +188,15 @@ impl Step<'_> {
         let table = &mut self.queues[queue];
         table.count_job(record.state, record.size, 1);
         (record.finished_at, record.end_seq) = (None, None);
-        if record.state.is_terminal() {
-            record.finished_at = Some(now);
-            record.end_seq = Some(table.add_end(record.state));
-        }
         let holds = table.holds();
         match record.state {
             State::Pending => self.stand(queue, &Place::of(record), lane.as_deref_mut())?,
             State::Running => self.run(record)?,
-            _ => {}
+            State::Completed => self.complete(queue, record)?,
+            State::Dead | State::Cancelled => {
+                record.finished_at = Some(now);
+                record.end_seq = Some(table.add_end(record.state));
+            }
         }
         let Some(lane) = lane else {
             return Ok(());

@@ -65,7 +65,7 @@ impl Step<'_> {
         let from = (first.rank, first.scheduled_at.as_millis(), first.seq);
         let to = (last.scheduled_at.as_millis(), last.seq);
         let jobs = params![id, from.0, from.1, from.2, to.0, to.1, claim];
-        if self.execute(RUNNING_INSERT_READY, jobs)? == run.len() {
+        if self.execute(RUNS_INSERT_READY, jobs)? == run.len() {
             self.execute(READY_DELETE_RANGE, params![id, from.0, from.1, from.2, to.0, to.1])?;
             let leased = run.len() as i64;
             self.queues[queue].count_job(State::Pending, 0, -leased);
@@ -73,7 +73,7 @@ impl Step<'_> {
             return Ok(());
         }
         // Places that belong to no pending job stand between them: the file was changed by hand.
-        self.execute(RUNNING_DELETE_CLAIM, [claim])?;
+        self.execute(RUNS_DELETE_OF_CLAIM, [claim])?;
         run.into_iter().try_for_each(|mut record| self.grant_one(&mut record, claim))
     }
 
@@ -97,14 +97,20 @@ impl Step<'_> {
     /// Lets a job run under its claim.
     pub(super) fn run(&self, record: &Record) -> Result<()> {
         let Record { key, claim, queue, seq, lane, .. } = record;
-        self.execute(RUNNING_INSERT, params![key, claim, queue, seq, lane]).map(drop)
+        self.execute(RUN_INSERT, params![key, claim, queue, seq, lane]).map(drop)
     }
 
     /// Takes a job out of its claim, which goes at the end of the step if it was the last.
     pub(super) fn leave_claim(&mut self, record: &mut Record) -> Result<()> {
-        self.execute(RUNNING_DELETE, [record.key])?;
+        self.execute(RUN_DELETE, [record.key])?;
         self.left.extend(record.claim.take());
         Ok(())
+    }
+
+    /// Removes the run of a job that is not stored.
+    pub(super) fn forget_run(&mut self, key: i64) -> Result<()> {
+        self.left.extend(self.value::<i64>(RUN_CLAIM, [key])?);
+        self.execute(RUN_DELETE, [key]).map(drop)
     }
 
     /// Moves the end of the leases of some jobs of a claim; the others keep theirs.
@@ -120,7 +126,7 @@ impl Step<'_> {
         }
         self.execute(CLAIM_SPLIT, [claim, expires_at])?;
         let split = self.conn.last_insert_rowid();
-        jobs.iter().try_for_each(|job| self.execute(RUNNING_MOVE, [*job, split]).map(drop))
+        jobs.iter().try_for_each(|job| self.execute(RUN_MOVE, [*job, split]).map(drop))
     }
 
     /// Forgets the claims that jobs have left, if none is held any more.

@@ -9,6 +9,7 @@ mod apply;
 mod audit;
 mod checkpoints;
 mod claims;
+mod completions;
 mod due;
 mod enqueue;
 mod error_groups;
@@ -125,6 +126,7 @@ impl<'c> Step<'c> {
                 queue.last_turn,
                 queue.corrupt,
                 ends,
+                queue.total_completed,
                 queue.total_dead,
                 queue.total_cancelled,
                 queue.total_failed,
@@ -183,6 +185,7 @@ impl<'c> Step<'c> {
             last_end_seq: 0,
             last_turn: 0,
             corrupt: 0,
+            total_completed: 0,
             total_dead: 0,
             total_cancelled: 0,
             total_failed: 0,

@@ -23,7 +23,8 @@ pub(crate) struct QueueRow {
     pub(crate) last_end_seq: i64,
     pub(crate) last_turn: i64,
     pub(crate) corrupt: i64,
-    /// How many jobs have died and been cancelled since the queue was created.
+    /// How many jobs have completed, died and been cancelled since the queue was created.
+    pub(crate) total_completed: i64,
     pub(crate) total_dead: i64,
     pub(crate) total_cancelled: i64,
     /// How many attempts have failed, and how many jobs are no longer stored, likewise.
@@ -53,7 +54,7 @@ columns! {
     pub(crate) struct QueueColumns {
         id, name, settings, moving, pending, running, completed, dead, cancelled, completed_size,
         dead_size, cancelled_size, last_seq, last_end_seq, last_turn, corrupt, last_ended,
-        total_dead, total_cancelled, total_failed, total_removed,
+        total_completed, total_dead, total_cancelled, total_failed, total_removed,
     }
 }
 
@@ -82,6 +83,7 @@ impl QueueRow {
             last_turn: count(at.last_turn)?,
             corrupt: count(at.corrupt)?,
             ends: Ends::from_bytes(row.get_ref(at.last_ended)?.as_blob()?),
+            total_completed: count(at.total_completed)?,
             total_dead: count(at.total_dead)?,
             total_cancelled: count(at.total_cancelled)?,
             total_failed: count(at.total_failed)?,
@@ -96,9 +98,9 @@ impl QueueRow {
     }
 
     pub(crate) fn totals(&self) -> Totals {
-        let ended = unsigned(self.last_end_seq);
+        let (dead, cancelled) = (unsigned(self.total_dead), unsigned(self.total_cancelled));
         let ends =
-            Totals::of_ends(ended, unsigned(self.total_dead), unsigned(self.total_cancelled));
+            Totals::of_ends(unsigned(self.total_completed) + dead + cancelled, dead, cancelled);
         let enqueued = self.counts.iter().sum::<i64>() + self.total_removed;
         Totals { enqueued: unsigned(enqueued), failed: unsigned(self.total_failed), ..ends }
     }
@@ -130,7 +132,18 @@ impl QueueRow {
         }
     }
 
-    /// Counts an end. Returns its place among the ended jobs.
+    /// Counts jobs that have completed. Returns the last of their places among the ended jobs, of
+    /// which they take this many.
+    pub(crate) fn add_completed(&mut self, jobs: usize, places: i64) -> i64 {
+        self.changed = true;
+        (0..jobs).for_each(|_| self.ends.push(false));
+        self.ends_changed = true;
+        self.total_completed += jobs as i64;
+        self.last_end_seq += places;
+        self.last_end_seq
+    }
+
+    /// Counts a job that died or was cancelled. Returns its place among the ended jobs.
     pub(crate) fn add_end(&mut self, state: State) -> i64 {
         self.changed = true;
         self.ends.push(state == State::Dead);

@@ -7,12 +7,17 @@ use queuekit_core::{
 };
 
 use super::Step;
+use super::completions::Completions;
 use crate::row::Record;
 
 impl Step<'_> {
     pub(crate) fn ack(&mut self, acks: &[Ack]) -> Result<Vec<AckOutcome>> {
         self.limits.admit_results(acks)?;
-        acks.iter().map(|ack| self.ack_one(ack)).collect()
+        let mut completions = Completions::default();
+        let ack_one = |ack: &Ack| self.ack_one(ack, &mut completions);
+        let outcomes = acks.iter().map(ack_one).collect::<Result<_>>()?;
+        self.complete_all(completions)?;
+        Ok(outcomes)
     }
 
     pub(crate) fn nack(&mut self, nacks: &[Nack]) -> Result<Vec<NackOutcome>> {
@@ -54,20 +59,24 @@ impl Step<'_> {
         Ok(Some((record, of_queue)))
     }
 
-    fn ack_one(&mut self, ack: &Ack) -> Result<AckOutcome> {
+    fn ack_one(&mut self, ack: &Ack, completions: &mut Completions) -> Result<AckOutcome> {
         let Some((mut record, of_queue)) = self.job_of_lease(&ack.lease)? else {
             return Ok(AckOutcome::NotFound);
         };
         let last_held = of_queue && record.was_last_held_by(&ack.lease);
         match record.state {
             State::Completed if last_held => return Ok(AckOutcome::AlreadyDone),
+            State::Running if last_held && completions.has(&record) => {
+                return Ok(AckOutcome::AlreadyDone);
+            }
             State::Running if last_held => {}
             _ => return Ok(AckOutcome::LeaseLost),
         }
-        self.apply(&mut record, Transition::Ack, |record| {
-            record.size += ack.result.as_ref().map_or(0, bytes::Bytes::len) as i64;
-            record.result.clone_from(&ack.result);
-        })?;
+        record.size += ack.result.as_ref().map_or(0, bytes::Bytes::len) as i64;
+        record.result.clone_from(&ack.result);
+        if !self.complete_later(&record, completions)? {
+            self.apply(&mut record, Transition::Ack, |_| {})?;
+        }
         Ok(AckOutcome::Acked)
     }
 

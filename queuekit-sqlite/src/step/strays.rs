@@ -62,7 +62,7 @@ impl Step<'_> {
             };
             let queue = self.queue_of(&record)?;
             // It may have a lease without a claim.
-            self.execute(RUNNING_DELETE, [key])?;
+            self.execute(RUN_DELETE, [key])?;
             self.stand(queue, &Place::of(&record), None)?;
             mended += 1;
         }
@@ -79,10 +79,9 @@ impl Step<'_> {
             Ok((row.get(at.rank)?, row.get(at.at)?, row.get(at.seq)?))
         })?;
         let waiting = self.rows(WAITING_OF_NONE, params![id, STEP], lane_and_seq)?;
-        let running =
-            self.rows(RUNNING_OF_NONE, params![id, STEP], |row, at: &RunningColumns| {
-                Ok((row.get(at.key)?, row.get(at.claim)?))
-            })?;
+        let running = self.rows(RUNS_OF_NONE, params![id, STEP], |row, at: &RunningColumns| {
+            Ok((row.get(at.key)?, row.get(at.claim)?))
+        })?;
         Ok(Misplaced {
             ready_of_none: ready,
             waiting_of_none: waiting,
@@ -106,7 +105,7 @@ impl Step<'_> {
             cleared += self.execute(WAITING_DELETE, params![id, lane, seq])?;
         }
         for (job, claim) in misplaced.running_of_none {
-            cleared += self.execute(RUNNING_DELETE, [job])?;
+            cleared += self.execute(RUN_DELETE, [job])?;
             self.left.insert(claim);
         }
         for claim in misplaced.claims_of_none {

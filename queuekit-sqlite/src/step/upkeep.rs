@@ -3,7 +3,7 @@
 use queuekit_core::capability::UpkeepReport;
 use queuekit_core::lifecycle::Transition;
 use queuekit_core::{QueueName, Result, State, Timestamp};
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::Step;
 use super::partition_key::Lane;
@@ -34,9 +34,12 @@ impl Step<'_> {
         for queue in self.touch(queues) {
             while removed < STEP
                 && let Some(key) = self.beyond_retention(queue)?
-                && let Some(mut record) = self.job_of_key(key)?
             {
-                self.apply(&mut record, Transition::Prune, |_| {})?;
+                match self.job_of_key(key)? {
+                    Some(mut record) => self.apply(&mut record, Transition::Prune, |_| {})?,
+                    // The file was changed by hand: its row is gone, and the run is not.
+                    None => self.forget_run(key)?,
+                }
                 removed += 1;
             }
             if removed == STEP {
@@ -70,11 +73,15 @@ impl Step<'_> {
             let mut oldest: Option<(Timestamp, i64, i64)> = None;
             let there = |state: &&State| self.queues[queue].count(**state) > 0;
             for state in states.iter().filter(there) {
-                let ended = params![self.queues[queue].id, *state as i64];
-                let first = self.row(FIRST_ENDED, ended, |row, at: &EndedColumns| {
+                let read = |row: &Row<'_>, at: &EndedColumns| {
                     let finished_at = Timestamp::from_millis(row.get(at.finished_at)?);
                     Ok((finished_at, row.get(at.end_seq)?, row.get(at.key)?))
-                })?;
+                };
+                let id = self.queues[queue].id;
+                let first = match state {
+                    State::Completed => self.row(FIRST_COMPLETED, [id], read)?,
+                    _ => self.row(FIRST_ENDED, params![id, *state as i64], read)?,
+                };
                 oldest = oldest.into_iter().chain(first).min();
             }
             let beyond = oldest
