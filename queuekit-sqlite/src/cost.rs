@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
+use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, QueuePatch, Retention};
 use queuekit_core::{
     Ack, JobDraft, LeaseTtl, Limits, NewJob, Priority, QueueName, Reserve, Timestamp, WorkerId,
 };
@@ -63,6 +63,27 @@ fn r5_9_a_reserve_costs_the_same_whatever_keys_do() {
     });
 }
 
+/// Retention looks for the first of them again after each one that it removes.
+#[test]
+fn r12_removing_a_job_costs_the_same_among_few_and_many() {
+    let each = |n: usize| {
+        let (conn, limits) = (migrated(), Limits::default());
+        let mut step = Step::new(&conn, &limits, Timestamp::default() + HOUR);
+        add(&mut step, n, |job| job);
+        (0..n).for_each(|_| finish_together(&mut step, 1));
+        let none = Retention::ALL.done(Keep::ALL.max_jobs(0));
+        step.configure(&QueueName::default(), &QueuePatch::default().retention(none)).unwrap();
+        step.finish().unwrap();
+        let mut step = Step::new(&conn, &limits, Timestamp::default() + 2 * HOUR);
+        steps(&conn);
+        assert_eq!(step.prune("").unwrap().0.changed, n as u64);
+        steps(&conn) / n as i64
+    };
+    let [few, many] = [100, 900].map(each);
+    assert!(many <= 2 * few, "{many} steps each of 900 jobs, {few} of 100");
+    assert!(few > 10, "{few} steps: nothing was counted");
+}
+
 /// The steps of one reserve of ten jobs.
 fn assert_bounded(name: &str, patch: &QueuePatch, beside: Beside) {
     let [few, many] = [FEW, MANY].map(|n| cost(patch, |step| beside(step, n)));
@@ -71,11 +92,7 @@ fn assert_bounded(name: &str, patch: &QueuePatch, beside: Beside) {
 }
 
 fn cost(patch: &QueuePatch, beside: impl Fn(&mut Step<'_>)) -> i64 {
-    let conn = Connection::open_in_memory().unwrap();
-    conn.set_prepared_statement_cache_capacity(2 * ALL.len());
-    crate::schema::up(&conn, 0).unwrap();
-    conn.execute(BEGIN, []).unwrap();
-    let limits = Limits::default();
+    let (conn, limits) = (migrated(), Limits::default());
     let mut step = Step::new(&conn, &limits, Timestamp::default() + HOUR);
     step.configure(&QueueName::default(), patch).unwrap();
     beside(&mut step);
@@ -86,6 +103,14 @@ fn cost(patch: &QueuePatch, beside: impl Fn(&mut Step<'_>)) -> i64 {
     assert_eq!(reserve(&mut step, 10), 10, "what is wanted is leased first");
     step.finish().unwrap();
     steps(&conn)
+}
+
+fn migrated() -> Connection {
+    let conn = Connection::open_in_memory().unwrap();
+    conn.set_prepared_statement_cache_capacity(2 * ALL.len());
+    crate::schema::up(&conn, 0).unwrap();
+    conn.execute(BEGIN, []).unwrap();
+    conn
 }
 
 /// Steps of the machine since this was last asked.
@@ -110,11 +135,13 @@ fn reserve(step: &mut Step<'_>, limit: usize) -> usize {
 }
 
 fn finish(step: &mut Step<'_>, n: usize) {
-    for _ in 0..n / 100 {
-        let leases = step.reserve(&request(100)).unwrap().leases;
-        let acks: Vec<Ack> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
-        step.ack(&acks).unwrap();
-    }
+    (0..n / 100).for_each(|_| finish_together(step, 100));
+}
+
+fn finish_together(step: &mut Step<'_>, n: usize) {
+    let leases = step.reserve(&request(n)).unwrap().leases;
+    let acks: Vec<Ack> = leases.into_iter().map(|lease| Ack::new(lease.token)).collect();
+    step.ack(&acks).unwrap();
 }
 
 fn request(limit: usize) -> Reserve {

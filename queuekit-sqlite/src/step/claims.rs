@@ -100,17 +100,22 @@ impl Step<'_> {
         self.execute(RUN_INSERT, params![key, claim, queue, seq, lane]).map(drop)
     }
 
-    /// Takes a job out of its claim, which goes at the end of the step if it was the last.
+    /// Takes a job out of its claim. If it was the last, the claim of leases goes at the end of the
+    /// step, and that of completed jobs at once: retention looks for the first of them again.
     pub(super) fn leave_claim(&mut self, record: &mut Record) -> Result<()> {
+        if record.state == State::Completed {
+            return self.forget_run(record.key);
+        }
         self.execute(RUN_DELETE, [record.key])?;
         self.left.extend(record.claim.take());
         Ok(())
     }
 
-    /// Removes the run of a job that is not stored.
-    pub(super) fn forget_run(&mut self, key: i64) -> Result<()> {
-        self.left.extend(self.value::<i64>(RUN_CLAIM, [key])?);
-        self.execute(RUN_DELETE, [key]).map(drop)
+    /// Removes the run of a job that has completed, and its claim if it was the last.
+    pub(super) fn forget_run(&self, key: i64) -> Result<()> {
+        let claim = self.value::<i64>(RUN_CLAIM, [key])?;
+        self.execute(RUN_DELETE, [key])?;
+        self.execute(CLAIM_DELETE, [claim]).map(drop)
     }
 
     /// Moves the end of the leases of some jobs of a claim; the others keep theirs.
