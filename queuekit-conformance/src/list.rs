@@ -14,6 +14,7 @@ macro_rules! __for_each_case {
             batches {
                 r3_6_items_of_a_batch_are_independent
                 r3_6_batches_over_several_queues_answer_in_order
+                r3_6_parts_of_a_reserve_are_acked_in_any_order
                 r3_6_empty_batches_do_nothing
                 [Admin] r3_6_admin_batches_answer_per_item
             }

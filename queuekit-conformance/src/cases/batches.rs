@@ -3,7 +3,7 @@
 use queuekit_core::capability::{CancelOutcome, RescheduleOutcome, RetryOutcome};
 use queuekit_core::{
     Ack, AckOutcome, DeadLetter, DeadLetterOutcome, JobId, Lease, LeaseToken, Nack, NackKind,
-    NackOutcome, QueueName, Reserve, Timestamp,
+    NackOutcome, QueueName, Reserve, Status, Timestamp,
 };
 
 use crate::World;
@@ -57,6 +57,32 @@ pub async fn r3_6_batches_over_several_queues_answer_in_order(world: &dyn World)
         [DeadLetterOutcome::Conflict, dead_lettered, dead_lettered, DeadLetterOutcome::AlreadyDone]
     );
     world.complete(&leases[5]).await;
+}
+
+/// R3.6: jobs that one call has reserved are acked in parts, in any order. Each part completes its
+/// own jobs, and a lease that it names twice is answered as already done.
+/// Guard: an ack leaves the other leases of the same reserve as they are.
+pub async fn r3_6_parts_of_a_reserve_are_acked_in_any_order(world: &dyn World) {
+    for _ in 0..7 {
+        world.enqueue(draft()).await;
+    }
+    let leases = world.reserve_many(&QueueName::default(), 7).await;
+    let mut acked = Vec::new();
+    for part in [&[5, 1][..], &[6], &[2, 0, 2], &[4, 3]] {
+        let acks: Vec<_> = part.iter().map(|at| Ack::new(leases[*at].token.clone())).collect();
+        let outcomes = world.backend().ack(&acks).await.expect("ack");
+        for (at, outcome) in part.iter().zip(outcomes) {
+            let is_first = !acked.contains(at);
+            let expected = if is_first { AckOutcome::Acked } else { AckOutcome::AlreadyDone };
+            assert_eq!(outcome, expected, "job {at} of {part:?}");
+            acked.push(*at);
+        }
+        for (at, lease) in leases.iter().enumerate() {
+            let is_acked = acked.contains(&at);
+            let expected = if is_acked { Status::Completed } else { Status::Running };
+            assert_eq!(world.status(lease.id()).await, expected, "job {at} after {part:?}");
+        }
+    }
 }
 
 /// R3.6: an empty batch is Ok and does nothing.
