@@ -1,6 +1,6 @@
--- Purpose: compares what each partition key's row counts with its jobs, and finds jobs that have
--- not died or been cancelled and do not stand in exactly one place, ready jobs that are not the head of their key,
--- places that belong to no such job, and claims under which no job runs.
+-- Purpose: compares what each partition key's row counts with its jobs. Finds jobs that are neither
+-- dead nor cancelled and do not stand in exactly one place, ready jobs that are not the head of
+-- their key, places that belong to no such job, and claims under which no job stands.
 -- Result: a text per difference.
 SELECT printf('key %s: %d wait, %d run, %d hold', lane, waiting, running, held)
 FROM queuekit_lanes AS lanes

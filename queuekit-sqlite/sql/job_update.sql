@@ -1,5 +1,5 @@
--- Purpose: writes the changes of a transition. No other statement changes a job's state, but that it
--- runs or has completed is said by its claim.
+-- Purpose: writes the changes of a transition. No other statement changes the column `state`; the
+-- claim of a job says whether it runs or has completed.
 -- Parameters: 1 key, then in the order of the columns.
 -- Index: the primary key.
 -- Locks: runs inside a step.

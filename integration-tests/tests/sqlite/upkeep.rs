@@ -262,6 +262,21 @@ async fn r13_7_repair_ends_the_leases_of_jobs_that_were_deleted_by_hand() {
     store.close().await.unwrap();
 }
 
+/// Retention begins with the first that completed, of which only the run is left.
+#[tokio::test]
+async fn r12_prune_removes_what_is_left_of_jobs_that_were_deleted_by_hand() {
+    let (file, store, clock) = with_clock().await;
+    keep_done(&store, Keep::ALL.max_jobs(1)).await;
+    finish(&store, 5, 0).await;
+    by_hand(&file, include_str!("../../sql/sqlite_delete_completed.sql"));
+    clock.advance(MINUTE);
+    store.capabilities().upkeep.unwrap().prune().await.unwrap();
+    repair(&store).await;
+    assert_exact(&file.connection());
+    assert_eq!(completed(&store).await, 1);
+    store.close().await.unwrap();
+}
+
 #[tokio::test]
 async fn r13_7_repair_leaves_a_running_job_to_its_lease_alone() {
     let (file, store, _clock) = with_clock().await;

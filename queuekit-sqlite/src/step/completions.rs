@@ -1,4 +1,4 @@
-//! Completing jobs (contract R3.4). A completed job stays under a claim, which says when and by
+//! Completing jobs (contract R3.2). A completed job stays under a claim, which says when and by
 //! whom: its own row is written only if it has a result.
 
 use std::collections::{BTreeMap, HashSet};

@@ -37,8 +37,11 @@ impl Step<'_> {
             {
                 match self.job_of_key(key)? {
                     Some(mut record) => self.apply(&mut record, Transition::Prune, |_| {})?,
-                    // The file was changed by hand: its row is gone, and the run is not.
-                    None => self.forget_run(key)?,
+                    // The job was deleted by hand. Its run is still there, and comes first again.
+                    None => {
+                        self.forget_run(key)?;
+                        self.queues[queue].count_job(State::Completed, 0, -1);
+                    }
                 }
                 removed += 1;
             }
