@@ -1,6 +1,5 @@
--- Purpose: how many days history and the log of events have.
+-- Purpose: how many days the log of events has.
 -- Parameters: none; the schema's name is put in.
 SELECT count(*) AS days
 FROM pg_inherits
-WHERE
-    pg_inherits.inhparent IN ('queuekit.done'::regclass, 'queuekit.events'::regclass)
+WHERE pg_inherits.inhparent = 'queuekit.events'::regclass

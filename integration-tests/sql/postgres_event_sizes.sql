@@ -6,8 +6,6 @@ SELECT
         FROM (
             SELECT jobs.payload FROM queuekit.jobs
             UNION ALL
-            SELECT done.payload FROM queuekit.done
-            UNION ALL
             SELECT dead.payload FROM queuekit.dead
         ) AS job
     )::bigint AS held,

@@ -17,14 +17,22 @@ INSERT INTO queuekit.ready (id, at, seq, queue, rank)
 SELECT jobs.id, jobs.scheduled_at, jobs.seq, jobs.queue, jobs.rank
 FROM queuekit.jobs;
 
-INSERT INTO queuekit.done (
-    id, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, queue, releases, state,
-    rank, attempts, max_attempts, unique_until_done, cancel_requested, kind, payload
+WITH body AS (
+    INSERT INTO queuekit.jobs (
+        id, seq, scheduled_at, created_at, timeout_ms, queue, rank, max_attempts,
+        unique_until_done, kind, payload
+    )
+    SELECT
+        gen_random_uuid(), jobs.seq, jobs.scheduled_at, jobs.created_at, 60000, jobs.queue, 21, 3,
+        false, 'work', '\x7b7d'
+    FROM queuekit.jobs
+    RETURNING id, seq, queue
 )
-SELECT
-    gen_random_uuid(), queuekit.now_ms(), jobs.seq, 1, jobs.scheduled_at, jobs.created_at, 60000,
-    jobs.queue, 0, 2, 21, 1, 3, false, false, 'work', '\x7b7d'
-FROM queuekit.jobs;
+INSERT INTO queuekit.ended (
+    id, finished_at, seq, lease_seq, queue, size, state, attempts, cancel_requested
+)
+SELECT body.id, queuekit.now_ms(), body.seq, 1, body.queue, 2, 2, 1, false
+FROM body;
 
 INSERT INTO queuekit.counts (queue, pending, completed, completed_size)
 SELECT queues.id, 1, 1, 2

@@ -2,7 +2,7 @@
 -- this one know nothing of what it adds.
 -- Parameters: none; the schema's name is put in.
 ALTER TABLE queuekit.jobs ADD COLUMN of_tomorrow text;
-ALTER TABLE queuekit.done ADD COLUMN of_tomorrow bigint NOT NULL DEFAULT 1;
+ALTER TABLE queuekit.ended ADD COLUMN of_tomorrow bigint NOT NULL DEFAULT 1;
 ALTER TABLE queuekit.dead ADD COLUMN of_tomorrow text;
 ALTER TABLE queuekit.queues ADD COLUMN of_tomorrow boolean NOT NULL DEFAULT false;
 CREATE TABLE queuekit.tomorrow (id bigint PRIMARY KEY);

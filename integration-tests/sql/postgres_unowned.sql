@@ -10,7 +10,7 @@ FROM (
     UNION ALL
     SELECT 'agenda', queue FROM queuekit.agenda
     UNION ALL
-    SELECT 'done', queue FROM queuekit.done
+    SELECT 'ended', queue FROM queuekit.ended
     UNION ALL
     SELECT 'dead', queue FROM queuekit.dead
     UNION ALL

@@ -5,7 +5,14 @@
 WITH waiting AS MATERIALIZED (
     SELECT jobs.*
     FROM queuekit.jobs
-    WHERE NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id)
+    WHERE
+        NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id)
+        AND NOT EXISTS (SELECT FROM queuekit.ended WHERE ended.id = jobs.id)
+),
+open AS MATERIALIZED (
+    SELECT jobs.*
+    FROM queuekit.jobs
+    WHERE NOT EXISTS (SELECT FROM queuekit.ended WHERE ended.id = jobs.id)
 ),
 found AS MATERIALIZED (
     SELECT queue, 'pending' AS state, count(*) AS jobs FROM waiting GROUP BY queue
@@ -13,7 +20,7 @@ found AS MATERIALIZED (
     SELECT queue, 'running', count(*) FROM queuekit.running GROUP BY queue
     UNION ALL
     SELECT queue, CASE state WHEN 2 THEN 'completed' ELSE 'cancelled' END, count(*)
-    FROM queuekit.done
+    FROM queuekit.ended
     GROUP BY queue, state
     UNION ALL
     SELECT queue, 'dead', count(*) FROM queuekit.dead GROUP BY queue
@@ -59,6 +66,36 @@ SELECT format('%s runs and has no body', running.id)
 FROM queuekit.running
 WHERE NOT EXISTS (SELECT FROM queuekit.jobs WHERE jobs.id = running.id)
 UNION ALL
+SELECT format('%s has ended and has no body', ended.id)
+FROM queuekit.ended
+WHERE NOT EXISTS (SELECT FROM queuekit.jobs WHERE jobs.id = ended.id)
+UNION ALL
+SELECT format('%s has ended and runs', ended.id)
+FROM queuekit.ended
+WHERE EXISTS (SELECT FROM queuekit.running WHERE running.id = ended.id)
+UNION ALL
+SELECT format('%s has ended and is dead', ended.id)
+FROM queuekit.ended
+WHERE EXISTS (SELECT FROM queuekit.dead WHERE dead.id = ended.id)
+UNION ALL
+SELECT format('%s waits or runs, and no index holds it', open.id)
+FROM open
+WHERE NOT open.indexed
+UNION ALL
+SELECT format('%s has ended, and an index of waiting jobs holds it', jobs.id)
+FROM queuekit.jobs
+JOIN queuekit.ended ON ended.id = jobs.id
+WHERE
+    jobs.indexed AND (jobs.lane IS NOT NULL OR jobs.event IS NOT NULL OR jobs.attempts > 0)
+UNION ALL
+SELECT format('%s has ended with %s bytes, not %s', ended.id, part.size, ended.size)
+FROM queuekit.ended
+JOIN queuekit.jobs ON jobs.id = ended.id
+CROSS JOIN LATERAL (
+    SELECT length(jobs.payload) + coalesce(length(ended.result), 0) AS size
+) AS part
+WHERE part.size <> ended.size
+UNION ALL
 SELECT format('nobody will look at key %s of queue %s', key.lane, key.queue)
 FROM (SELECT DISTINCT waiting.queue, waiting.lane FROM waiting WHERE waiting.lane > '') AS key
 WHERE
@@ -78,23 +115,23 @@ WHERE
         WHERE dead.queue = key.queue AND dead.lane = key.lane AND dead.holds
     )
 UNION ALL
-SELECT format('%s does not hold its idempotency key', jobs.id)
-FROM queuekit.jobs
-JOIN queuekit.queues ON queues.id = jobs.queue
+SELECT format('%s does not hold its idempotency key', open.id)
+FROM open
+JOIN queuekit.queues ON queues.id = open.queue
 WHERE
-    jobs.idempotency_key IS NOT NULL
+    open.idempotency_key IS NOT NULL
     AND NOT EXISTS (
         SELECT FROM queuekit.idempotency AS held
         WHERE
-            held.queue = queues.name AND held.key = jobs.idempotency_key
-            AND held.job = jobs.id AND held.free_at IS NULL
+            held.queue = queues.name AND held.key = open.idempotency_key
+            AND held.job = open.id AND held.free_at IS NULL
     )
 UNION ALL
-SELECT format('%s has left its payload with an event that is not there', jobs.id)
-FROM queuekit.jobs
+SELECT format('%s has left its payload with an event that is not there', open.id)
+FROM open
 WHERE
-    jobs.event IS NOT NULL
-    AND NOT EXISTS (SELECT FROM queuekit.events WHERE events.seq = jobs.event)
+    open.event IS NOT NULL
+    AND NOT EXISTS (SELECT FROM queuekit.events WHERE events.seq = open.event)
 UNION ALL
 SELECT format('the event %s cannot be found by its id', events.id)
 FROM queuekit.events

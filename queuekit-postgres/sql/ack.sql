@@ -4,7 +4,7 @@
 -- all of $4 is NULL, it may be empty.
 -- Result: one row: how many were completed; if not all, their ids.
 -- Index: running_pkey, jobs_pkey, idempotency_pkey, queues_pkey, queues_name_key.
--- Locks: the leases and bodies it removes; those who settle the same leases wait.
+-- Locks: the leases it removes, and the bodies it writes; those who settle the same leases wait.
 WITH clock AS MATERIALIZED (
     SELECT queuekit.now_ms() AS now
 ),
@@ -25,31 +25,39 @@ lease AS (
     RETURNING running.*, input.result
 ),
 body AS (
-    DELETE FROM queuekit.jobs
-    USING lease
-    WHERE jobs.id = lease.id
+    -- Of the others, no index holds the body, and they have no idempotency key.
+    UPDATE queuekit.jobs
+    SET indexed = false
+    FROM lease
+    WHERE jobs.id = lease.id AND NOT lease.plain
     RETURNING
-        jobs.id, jobs.seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms, jobs.deadline_ms,
-        jobs.deadline_at, jobs.queue, jobs.releases, jobs.rank, jobs.max_attempts,
-        jobs.unique_until_done, jobs.kind, jobs.lane, jobs.idempotency_key, jobs.moved_from,
-        jobs.metadata, jobs.errors, jobs.payload, jobs.event, lease.nonce, lease.lease_seq,
-        lease.started_at, lease.attempts, lease.cancel_requested, lease.worker, lease.result
+        lease.*, jobs.idempotency_key, jobs.unique_until_done,
+        -- A delivery may have got a copy of its event's data meanwhile.
+        length(jobs.payload) AS bytes
+),
+run AS MATERIALIZED (
+    SELECT
+        lease.id, lease.queue, lease.nonce, lease.lease_seq, lease.started_at, lease.seq,
+        lease.attempts, lease.cancel_requested, lease.worker, lease.result,
+        lease.size + coalesce(length(lease.result), 0) AS size
+    FROM lease
+    WHERE lease.plain
+    UNION ALL
+    SELECT
+        body.id, body.queue, body.nonce, body.lease_seq, body.started_at, body.seq,
+        body.attempts, body.cancel_requested, body.worker, body.result,
+        body.bytes + coalesce(length(body.result), 0)
+    FROM body
 ),
 ended AS (
-    INSERT INTO queuekit.done (
-        id, nonce, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, deadline_ms,
-        deadline_at, started_at, queue, releases, state, rank, attempts, max_attempts,
-        unique_until_done, cancel_requested, kind, lane, idempotency_key, worker, moved_from,
-        metadata, errors, result, payload, event
+    INSERT INTO queuekit.ended (
+        id, nonce, finished_at, started_at, seq, lease_seq, queue, size, state, attempts,
+        cancel_requested, worker, result
     )
     SELECT
-        body.id, body.nonce, clock.now, body.seq, body.lease_seq, body.scheduled_at,
-        body.created_at, body.timeout_ms, body.deadline_ms, body.deadline_at, body.started_at,
-        body.queue, body.releases, 2, body.rank, body.attempts, body.max_attempts,
-        body.unique_until_done, body.cancel_requested, body.kind, body.lane, body.idempotency_key,
-        body.worker, body.moved_from, body.metadata, body.errors, body.result, body.payload,
-        body.event
-    FROM body
+        run.id, run.nonce, clock.now, run.started_at, run.seq, run.lease_seq, run.queue, run.size,
+        2, run.attempts, run.cancel_requested, run.worker, run.result
+    FROM run
     CROSS JOIN clock
 ),
 key AS MATERIALIZED (
@@ -99,11 +107,9 @@ visited AS (
 ),
 counted AS (
     INSERT INTO queuekit.deltas (queue, running, completed, completed_size, ended)
-    SELECT
-        body.queue, - count(*), count(*),
-        sum(length(body.payload) + coalesce(length(body.result), 0)), count(*)
-    FROM body
-    GROUP BY body.queue
+    SELECT run.queue, - count(*), count(*), sum(run.size), count(*)
+    FROM run
+    GROUP BY run.queue
     RETURNING completed
 ),
 total AS (
@@ -112,5 +118,5 @@ total AS (
 )
 SELECT
     total.acked,
-    CASE WHEN total.acked < cardinality($1::uuid[]) THEN ARRAY(SELECT body.id FROM body) END AS ids
+    CASE WHEN total.acked < cardinality($1::uuid[]) THEN ARRAY(SELECT run.id FROM run) END AS ids
 FROM total

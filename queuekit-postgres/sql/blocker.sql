@@ -18,7 +18,8 @@ FROM (
     (
         SELECT jobs.id, jobs.seq, 2
         FROM queuekit.jobs
-        WHERE jobs.queue = $1::int AND jobs.lane = $2::text AND NOT jobs.later
+        WHERE
+            jobs.queue = $1::int AND jobs.lane = $2::text AND jobs.indexed AND NOT jobs.later
         ORDER BY jobs.seq
         LIMIT 1
     )
@@ -26,7 +27,8 @@ FROM (
     (
         SELECT jobs.id, jobs.seq, 2
         FROM queuekit.jobs
-        WHERE jobs.queue = $1::int AND jobs.lane = $2::text AND jobs.later
+        WHERE
+            jobs.queue = $1::int AND jobs.lane = $2::text AND jobs.indexed AND jobs.later
         ORDER BY jobs.seq
         LIMIT 1
     )

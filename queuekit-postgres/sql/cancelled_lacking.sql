@@ -1,11 +1,12 @@
 -- Cancelled deliveries whose events have gone, with their payloads.
 -- Parameters: $1 ids.
 -- Result: the id of each.
--- Index: done_id, events_pkey.
+-- Index: ended_pkey, jobs_pkey, events_pkey.
 -- Locks: nothing.
-SELECT done.id
-FROM queuekit.done
+SELECT ended.id
+FROM queuekit.ended
+JOIN queuekit.jobs ON jobs.id = ended.id
 WHERE
-    done.id = ANY ($1::uuid[])
-    AND done.event IS NOT NULL
-    AND NOT EXISTS (SELECT FROM queuekit.events WHERE events.seq = done.event OFFSET 0)
+    ended.id = ANY ($1::uuid[])
+    AND jobs.event IS NOT NULL
+    AND NOT EXISTS (SELECT FROM queuekit.events WHERE events.seq = jobs.event OFFSET 0)

@@ -3,7 +3,7 @@
 -- Result: a row per job whose id is taken: its place in the call from 1, and the number of the
 -- queue, the kind and the payload of the stored job. The payload is NULL if it has another length,
 -- so that no call reads more bytes than it has sent.
--- Index: jobs_pkey, done_id, dead_pkey, events_pkey.
+-- Index: jobs_pkey, dead_pkey, events_pkey.
 -- Locks: nothing.
 SELECT
     input.place, held.queue, held.kind,
@@ -14,11 +14,6 @@ CROSS JOIN LATERAL (
     FROM queuekit.jobs
     LEFT JOIN queuekit.events ON events.seq = jobs.event
     WHERE jobs.id = input.id
-    UNION ALL
-    SELECT done.queue, done.kind, coalesce(events.data, done.payload)
-    FROM queuekit.done
-    LEFT JOIN queuekit.events ON events.seq = done.event
-    WHERE done.id = input.id
     UNION ALL
     SELECT dead.queue, dead.kind, dead.payload
     FROM queuekit.dead

@@ -5,11 +5,11 @@
 -- enqueue.sql. $13..$18 a row per event, in the order of the call: id; kind; partition key;
 -- idempotency key; metadata; data; no id occurs twice, nor does a key of one kind. $19 the queues,
 -- each once; $20 the schema's number; $21 the version of the subscriptions by which deliveries were
--- found; $22 whether to store all or nothing; $23 whether to look for the ids among ended
+-- found; $22 whether to store all or nothing; $23 whether to look for the ids among dead
 -- deliveries too.
 -- Result: one row: whether the version is still current; whether all queues exist (unless both are
 -- true, nothing is stored); how many events were stored; if not all, their ids.
--- Index: queues_pkey, event_ids_pkey, event_ids_key, jobs_pkey, done_id, dead_pkey.
+-- Index: queues_pkey, event_ids_pkey, event_ids_key, jobs_pkey, dead_pkey.
 -- Locks: the subscriptions, shared; apart from that, only those who emit the same id or key wait.
 WITH clock AS MATERIALIZED (
     SELECT
@@ -126,10 +126,10 @@ body AS (
     JOIN known ON known.id = coalesce(input.queue, ($2::int[])[1])
     WHERE
         place.seqs[input.place + 1] > 0
-        AND NOT ($23::boolean AND (
-            EXISTS (SELECT FROM queuekit.done WHERE done.id = input.id OFFSET 0)
-            OR EXISTS (SELECT FROM queuekit.dead WHERE dead.id = input.id OFFSET 0)
-        ))
+        AND NOT (
+            $23::boolean
+            AND EXISTS (SELECT FROM queuekit.dead WHERE dead.id = input.id OFFSET 0)
+        )
     -- A delivery that has outlived an earlier event of the same id is left as it is.
     ON CONFLICT (id) DO NOTHING
     RETURNING id, scheduled_at, seq, created_at, queue, rank, lane

@@ -3,10 +3,10 @@
 -- kind; rank; delay in ms; or absolute time in ms; max_attempts; timeout in ms; deadline in ms;
 -- metadata; payload; moved_from; partition key; idempotency key; unique_until_done. No id and no
 -- idempotency key occurs twice. $2..$13 may be shortened as in enqueue.sql. $17 whether to look for
--- the ids among ended jobs too; $18 a row per job: the place of the event that has its payload, or
+-- the ids among dead jobs too; $18 a row per job: the place of the event that has its payload, or
 -- NULL; $19 whether they are deliveries, which are stored even if the queue is full.
 -- Result: the ids of those that were stored. The others are duplicates, or their queue is full.
--- Index: queues_pkey, jobs_pkey, done_id, dead_pkey, idempotency_pkey, deltas_queue, counts_pkey.
+-- Index: queues_pkey, jobs_pkey, dead_pkey, idempotency_pkey, deltas_queue, counts_pkey.
 -- One look-up per job (OFFSET 0): with a join the planner may compare every row with every job.
 -- Locks: only those who store the same id or idempotency key wait.
 WITH clock AS MATERIALIZED (
@@ -49,10 +49,10 @@ fresh AS MATERIALIZED (
     CROSS JOIN clock
     WHERE
         NOT EXISTS (SELECT FROM queuekit.jobs WHERE jobs.id = input.id OFFSET 0)
-        AND NOT ($17::boolean AND (
-            EXISTS (SELECT FROM queuekit.done WHERE done.id = input.id OFFSET 0)
-            OR EXISTS (SELECT FROM queuekit.dead WHERE dead.id = input.id OFFSET 0)
-        ))
+        AND NOT (
+            $17::boolean
+            AND EXISTS (SELECT FROM queuekit.dead WHERE dead.id = input.id OFFSET 0)
+        )
         AND NOT EXISTS (
             SELECT FROM queuekit.idempotency AS held
             WHERE

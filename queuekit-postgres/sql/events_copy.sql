@@ -10,7 +10,7 @@ WHERE
     jobs.id = ANY (ARRAY(
         SELECT open.id
         FROM queuekit.jobs AS open
-        WHERE open.event >= $1::bigint AND open.event < $2::bigint
+        WHERE open.event >= $1::bigint AND open.event < $2::bigint AND open.indexed
         ORDER BY open.event
         LIMIT $3::bigint
         FOR NO KEY UPDATE SKIP LOCKED

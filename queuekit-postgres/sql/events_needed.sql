@@ -6,5 +6,5 @@
 SELECT EXISTS (
     SELECT
     FROM queuekit.jobs
-    WHERE jobs.event >= $1::bigint AND jobs.event < $2::bigint
+    WHERE jobs.event >= $1::bigint AND jobs.event < $2::bigint AND jobs.indexed
 ) AS is_needed

@@ -8,7 +8,7 @@ WITH gone AS (
     DELETE FROM queuekit.events
     WHERE
         events.seq = ANY ($1::bigint[])
-        AND NOT EXISTS (SELECT FROM queuekit.jobs WHERE jobs.event = events.seq)
+        AND NOT EXISTS (SELECT FROM queuekit.jobs WHERE jobs.event = events.seq AND jobs.indexed)
     RETURNING events.seq
 ),
 forgotten AS (

@@ -44,7 +44,9 @@ SELECT
                     FROM (
                         SELECT jobs.id, jobs.seq, jobs.scheduled_at
                         FROM queuekit.jobs
-                        WHERE jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.later
+                        WHERE
+                            jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.indexed
+                            AND jobs.later
                         ORDER BY jobs.seq
                         LIMIT key.free + 100
                     ) AS first
@@ -63,7 +65,7 @@ SELECT
                     FROM queuekit.jobs
                     WHERE
                         jobs.queue = key.queue AND jobs.lane = key.lane
-                        AND jobs.lane IS NOT NULL AND NOT jobs.later
+                        AND jobs.lane IS NOT NULL AND jobs.indexed AND NOT jobs.later
                         AND jobs.scheduled_at <= clock.now
                         AND NOT EXISTS (
                             SELECT FROM queuekit.running WHERE running.id = jobs.id
@@ -81,7 +83,8 @@ SELECT
                     SELECT jobs.seq
                     FROM queuekit.jobs
                     WHERE
-                        jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.later
+                        jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.indexed
+                        AND jobs.later
                         AND jobs.scheduled_at <= clock.now
                         AND cardinality(early.seqs) < key.free
                         AND NOT EXISTS (
@@ -112,7 +115,7 @@ SELECT
                             FROM queuekit.jobs
                             WHERE
                                 jobs.queue = key.queue AND jobs.lane = key.lane
-                                AND jobs.lane IS NOT NULL AND NOT jobs.later
+                                AND jobs.lane IS NOT NULL AND jobs.indexed AND NOT jobs.later
                                 AND NOT EXISTS (
                                     SELECT FROM queuekit.running WHERE running.id = jobs.id
                                 )
@@ -124,7 +127,8 @@ SELECT
                             SELECT jobs.seq, jobs.scheduled_at
                             FROM queuekit.jobs
                             WHERE
-                                jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.later
+                                jobs.queue = key.queue AND jobs.lane = key.lane AND jobs.indexed
+                                AND jobs.later
                                 AND NOT EXISTS (
                                     SELECT FROM queuekit.running WHERE running.id = jobs.id
                                 )

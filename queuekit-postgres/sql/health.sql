@@ -1,7 +1,7 @@
 -- The state of the store's tables and of the server.
 -- Parameters: none.
 -- Result: one row: bytes of all tables and indexes; dead rows; for how many seconds the oldest
--- transaction is open, NULL if this role may not see it; days of history; deltas to fold; for how
+-- transaction is open, NULL if this role may not see it; days of the log of events; deltas to fold; for how
 -- many seconds the oldest prepared transaction is open; replication slots that nobody reads; how
 -- full the queue of notifications is, in percent; partitions of today and tomorrow that are
 -- missing.
@@ -32,7 +32,7 @@ SELECT
     (
         SELECT count(*)
         FROM pg_inherits AS inherits
-        WHERE inherits.inhparent = 'queuekit.done'::regclass
+        WHERE inherits.inhparent = 'queuekit.events'::regclass
     ) AS days,
     (SELECT count(*) FROM queuekit.deltas) AS deltas,
     coalesce((
@@ -52,11 +52,10 @@ SELECT
             SELECT (to_timestamp(queuekit.now_ms() / 1000) AT TIME ZONE 'UTC')::date AS today
             OFFSET 0
         ) AS clock
-        CROSS JOIN (VALUES ('done'), ('events')) AS parent (name)
         CROSS JOIN generate_series(0, 1) AS day (n)
         LEFT JOIN pg_namespace AS space ON space.nspname = 'queuekit'
         LEFT JOIN pg_class AS class
             ON class.relnamespace = space.oid
-            AND class.relname = parent.name || to_char(clock.today + day.n, '_YYYYMMDD')
+            AND class.relname = 'events' || to_char(clock.today + day.n, '_YYYYMMDD')
         WHERE class.oid IS NULL
     ) AS missing_days

@@ -9,12 +9,12 @@ SELECT
         FROM queuekit.jobs
         WHERE
             jobs.queue = $1::int AND jobs.lane = $2::text AND jobs.seq < $3::bigint
-            AND NOT jobs.later
+            AND jobs.indexed AND NOT jobs.later
     )
     AND NOT EXISTS (
         SELECT
         FROM queuekit.jobs
         WHERE
             jobs.queue = $1::int AND jobs.lane = $2::text AND jobs.seq < $3::bigint
-            AND jobs.later
+            AND jobs.indexed AND jobs.later
     ) AS is_head

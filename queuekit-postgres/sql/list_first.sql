@@ -1,5 +1,5 @@
 -- The first jobs of several queues, queue by queue, and in each section by section, as list_leased,
--- list_waiting, list_lanes, list_dead and list_done list those of one queue.
+-- list_waiting, list_lanes, list_dead and list_ended list those of one queue.
 -- Parameters: a row per queue, in order: $1 queue; $2 whether it is fair. $3 the numbers of the
 -- sections, in order: 0 running; 1 ready; 2 failed; 3 scheduled; 4 blocked; 5 dead; 6 cancelled; 7
 -- completed. $4 most jobs in all; $5, $6 of the ended
@@ -7,7 +7,7 @@
 -- Result: the number of the queue in the call, section, id, and the job's place in the section: up
 -- to three numbers, and a key; of ended jobs the kind. Some of the waiting jobs may run by now.
 -- Index: running_expiry, ready_order, ready_plain, jobs_keyed, jobs_lane, jobs_later, dead_order,
--- done_order.
+-- ended_order, jobs_pkey.
 -- Locks: nothing.
 SELECT
     asked.place, entry.section, entry.id, entry.one, entry.two, entry.three, entry.lane, entry.kind
@@ -44,7 +44,7 @@ CROSS JOIN LATERAL (
                     FROM queuekit.jobs
                     WHERE
                         section.number BETWEEN 1 AND 3 AND NOT asked.is_fair
-                        AND jobs.queue = asked.id AND jobs.lane > ''
+                        AND jobs.queue = asked.id AND jobs.indexed AND jobs.lane > ''
                     ORDER BY jobs.rank, jobs.scheduled_at, jobs.seq
                     LIMIT $4::int
                 )
@@ -71,7 +71,8 @@ CROSS JOIN LATERAL (
                     FROM queuekit.jobs
                     WHERE
                         (section.number = 4 OR section.number BETWEEN 1 AND 3 AND asked.is_fair)
-                        AND jobs.queue = asked.id AND jobs.lane > '' AND NOT jobs.later
+                        AND jobs.queue = asked.id AND jobs.indexed AND jobs.lane > ''
+                        AND NOT jobs.later
                     ORDER BY jobs.lane, jobs.seq
                     LIMIT $4::int
                 )
@@ -81,7 +82,7 @@ CROSS JOIN LATERAL (
                     FROM queuekit.jobs
                     WHERE
                         (section.number = 4 OR section.number BETWEEN 1 AND 3 AND asked.is_fair)
-                        AND jobs.queue = asked.id AND jobs.later
+                        AND jobs.queue = asked.id AND jobs.indexed AND jobs.later
                     ORDER BY jobs.lane, jobs.seq
                     LIMIT $4::int
                 )
@@ -101,13 +102,15 @@ CROSS JOIN LATERAL (
         )
         UNION ALL
         (
-            SELECT done.id, done.finished_at, done.seq, 0, '', done.kind
-            FROM queuekit.done
+            SELECT
+                ended.id, ended.finished_at, ended.seq, 0, '',
+                (SELECT jobs.kind FROM queuekit.jobs WHERE jobs.id = ended.id)
+            FROM queuekit.ended
             WHERE
-                section.number BETWEEN 6 AND 7 AND done.queue = asked.id
-                AND done.state = CASE section.number WHEN 6 THEN 4 ELSE 2 END::smallint
-                AND done.finished_at >= $5::bigint AND done.finished_at <= $6::bigint
-            ORDER BY done.finished_at DESC, done.seq DESC
+                section.number BETWEEN 6 AND 7 AND ended.queue = asked.id
+                AND ended.state = CASE section.number WHEN 6 THEN 4 ELSE 2 END::smallint
+                AND ended.finished_at >= $5::bigint AND ended.finished_at <= $6::bigint
+            ORDER BY ended.finished_at DESC, ended.seq DESC
             LIMIT $4::int
         )
     ) AS job

@@ -22,7 +22,7 @@ FROM (
         SELECT jobs.id, jobs.lane, jobs.seq
         FROM queuekit.jobs
         WHERE
-            jobs.queue = $1::int AND jobs.lane > '' AND NOT jobs.later
+            jobs.queue = $1::int AND jobs.indexed AND jobs.lane > '' AND NOT jobs.later
             AND (jobs.lane, jobs.seq) > ($2::text, $3::bigint)
         ORDER BY jobs.lane, jobs.seq
         LIMIT $4::int
@@ -32,7 +32,7 @@ FROM (
         SELECT jobs.id, jobs.lane, jobs.seq
         FROM queuekit.jobs
         WHERE
-            jobs.queue = $1::int AND jobs.later
+            jobs.queue = $1::int AND jobs.indexed AND jobs.later
             AND (jobs.lane, jobs.seq) > ($2::text, $3::bigint)
         ORDER BY jobs.lane, jobs.seq
         LIMIT $4::int

@@ -19,7 +19,7 @@ FROM (
         SELECT jobs.id, jobs.rank, jobs.scheduled_at AS at, jobs.seq
         FROM queuekit.jobs
         WHERE
-            jobs.queue = $1::int AND jobs.lane > ''
+            jobs.queue = $1::int AND jobs.indexed AND jobs.lane > ''
             AND (jobs.rank, jobs.scheduled_at, jobs.seq) > ($2::smallint, $3::bigint, $4::bigint)
         ORDER BY jobs.rank, jobs.scheduled_at, jobs.seq
         LIMIT $5::int

@@ -2,23 +2,23 @@
 -- Parameters: $1 queues.
 -- Result: a row per queue: queue; when the first of its completed and cancelled jobs ended; of its
 -- dead ones.
--- Index: done_order, dead_order.
+-- Index: ended_order, dead_order.
 -- Locks: nothing.
 SELECT
     asked.queue,
     least(
         (
-            SELECT done.finished_at
-            FROM queuekit.done
-            WHERE done.queue = asked.queue AND done.state = 2::smallint
-            ORDER BY done.finished_at
+            SELECT ended.finished_at
+            FROM queuekit.ended
+            WHERE ended.queue = asked.queue AND ended.state = 2::smallint
+            ORDER BY ended.finished_at
             LIMIT 1
         ),
         (
-            SELECT done.finished_at
-            FROM queuekit.done
-            WHERE done.queue = asked.queue AND done.state = 4::smallint
-            ORDER BY done.finished_at
+            SELECT ended.finished_at
+            FROM queuekit.ended
+            WHERE ended.queue = asked.queue AND ended.state = 4::smallint
+            ORDER BY ended.finished_at
             LIMIT 1
         )
     ) AS done_at,

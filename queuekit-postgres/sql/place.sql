@@ -110,7 +110,8 @@ waiting AS MATERIALIZED (
                 SELECT jobs.id, jobs.rank, jobs.scheduled_at, jobs.seq
                 FROM queuekit.jobs
                 WHERE
-                    jobs.queue = $1::int AND jobs.lane = free.lane AND NOT jobs.later
+                    jobs.queue = $1::int AND jobs.lane = free.lane
+                    AND jobs.indexed AND NOT jobs.later
                     AND (NOT policy.skips_waiting OR jobs.scheduled_at <= clock.now)
                     -- One look-up per job: with a join the planner may compare every job with every
                     -- lease.
@@ -125,7 +126,8 @@ waiting AS MATERIALIZED (
                 SELECT jobs.id, jobs.rank, jobs.scheduled_at, jobs.seq
                 FROM queuekit.jobs
                 WHERE
-                    jobs.queue = $1::int AND jobs.lane = free.lane AND jobs.later
+                    jobs.queue = $1::int AND jobs.lane = free.lane
+                    AND jobs.indexed AND jobs.later
                     AND NOT policy.skips_waiting
                     AND NOT EXISTS (
                         SELECT FROM queuekit.running WHERE running.id = jobs.id OFFSET 0
@@ -187,7 +189,9 @@ coming AS (
     CROSS JOIN LATERAL (
         SELECT jobs.scheduled_at
         FROM queuekit.jobs
-        WHERE jobs.queue = $1::int AND jobs.lane = free.lane AND jobs.later
+        WHERE
+            jobs.queue = $1::int AND jobs.lane = free.lane
+            AND jobs.indexed AND jobs.later
         ORDER BY jobs.scheduled_at
         LIMIT 1
     ) AS first

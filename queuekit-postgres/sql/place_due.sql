@@ -28,8 +28,8 @@ WHERE jobs.id = ANY (ARRAY(
         SELECT jobs.id
         FROM queuekit.jobs
         WHERE
-            jobs.queue = $1::int AND jobs.lane = lane.lane AND jobs.later
-            AND jobs.scheduled_at <= clock.now
+            jobs.queue = $1::int AND jobs.lane = lane.lane AND jobs.indexed
+            AND jobs.later AND jobs.scheduled_at <= clock.now
         ORDER BY jobs.scheduled_at
         LIMIT 1000
     ) AS job

@@ -74,7 +74,9 @@ head AS MATERIALIZED (
             (
                 SELECT jobs.id, jobs.rank, jobs.scheduled_at, jobs.seq
                 FROM queuekit.jobs
-                WHERE jobs.queue = $1::int AND jobs.lane = free.lane AND NOT jobs.later
+                WHERE
+                    jobs.queue = $1::int AND jobs.lane = free.lane
+                    AND jobs.indexed AND NOT jobs.later
                 ORDER BY jobs.seq
                 LIMIT 1
             )
@@ -82,7 +84,9 @@ head AS MATERIALIZED (
             (
                 SELECT jobs.id, jobs.rank, jobs.scheduled_at, jobs.seq
                 FROM queuekit.jobs
-                WHERE jobs.queue = $1::int AND jobs.lane = free.lane AND jobs.later
+                WHERE
+                    jobs.queue = $1::int AND jobs.lane = free.lane
+                    AND jobs.indexed AND jobs.later
                 ORDER BY jobs.seq
                 LIMIT 1
             )

@@ -1,15 +1,18 @@
 -- Removes ended jobs whose time is over, if they have not come back meanwhile.
 -- Parameters: a row per job, sorted by id: $1 id; $2 when it ended.
 -- Result: one row: how many were removed.
--- Index: done_id, dead_pkey, reports_pkey, checkpoints_pkey.
+-- Index: ended_pkey, jobs_pkey, dead_pkey, reports_pkey, checkpoints_pkey.
 -- Locks: the rows it removes.
 WITH ended AS (
-    DELETE FROM queuekit.done
+    DELETE FROM queuekit.ended
     USING unnest($1::uuid[], $2::bigint[]) AS input (id, finished_at)
-    WHERE done.id = input.id AND done.finished_at = input.finished_at
+    WHERE ended.id = input.id AND ended.finished_at = input.finished_at
     RETURNING
-        done.id, done.queue, done.lane, done.state,
-        (length(done.payload) + coalesce(length(done.result), 0))::bigint AS size
+        ended.id, ended.queue, NULL::text AS lane, ended.state, ended.size::bigint AS size
+),
+emptied AS (
+    DELETE FROM queuekit.jobs
+    WHERE jobs.id = ANY (ARRAY(SELECT ended.id FROM ended))
 ),
 died AS (
     DELETE FROM queuekit.dead

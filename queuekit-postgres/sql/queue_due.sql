@@ -7,4 +7,5 @@
 UPDATE queuekit.jobs
 SET later = false
 FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
-WHERE jobs.queue = $1::int AND jobs.later AND jobs.scheduled_at <= clock.now
+WHERE
+    jobs.queue = $1::int AND jobs.indexed AND jobs.later AND jobs.scheduled_at <= clock.now

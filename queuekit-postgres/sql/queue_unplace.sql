@@ -12,9 +12,10 @@ SELECT queuekit.now_ms(), $1::int, lane.lane
 FROM (
     SELECT jobs.lane
     FROM queuekit.jobs
-    WHERE jobs.queue = $1::int AND jobs.lane IS NOT NULL AND NOT jobs.later AND jobs.lane > ''
+    WHERE jobs.queue = $1::int AND jobs.indexed
+        AND jobs.lane IS NOT NULL AND NOT jobs.later AND jobs.lane > ''
     UNION
     SELECT jobs.lane
     FROM queuekit.jobs
-    WHERE jobs.queue = $1::int AND jobs.later
+    WHERE jobs.queue = $1::int AND jobs.indexed AND jobs.later
 ) AS lane

@@ -2,7 +2,7 @@
 -- Parameters: a row per queue and state: $1 name of the queue; $2 state; $3 time, $4 sequence of the
 -- place. $5 most of each.
 -- Result: the number of the row in the call; id, time, sequence, in order.
--- Index: queues_name_key, dead_order, done_order.
+-- Index: queues_name_key, dead_order, ended_order.
 -- Locks: nothing.
 SELECT asked.place, entry.id, entry.time, entry.seq
 FROM
@@ -21,13 +21,12 @@ CROSS JOIN LATERAL (
     )
     UNION ALL
     (
-        SELECT done.id, done.finished_at, done.seq
-        FROM queuekit.done
+        SELECT ended.id, ended.finished_at, ended.seq
+        FROM queuekit.ended
         WHERE
-            asked.state <> 3 AND done.queue = queues.id AND done.state = asked.state
-            AND done.finished_at <= asked.time
-            AND (done.finished_at, done.seq) < (asked.time, asked.seq)
-        ORDER BY done.finished_at DESC, done.seq DESC
+            asked.state <> 3 AND ended.queue = queues.id AND ended.state = asked.state
+            AND (ended.finished_at, ended.seq) < (asked.time, asked.seq)
+        ORDER BY ended.finished_at DESC, ended.seq DESC
         LIMIT $5::int
     )
 ) AS entry

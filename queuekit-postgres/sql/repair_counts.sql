@@ -1,7 +1,7 @@
 -- Sets a queue's counters to the true counts, by one more delta.
 -- Parameters: $1 queue.
 -- Result: one number: how many counters were off.
--- Index: ready_order, jobs_lane, jobs_later, running_expiry, dead_order, done_order, counts_pkey,
+-- Index: ready_order, jobs_lane, jobs_later, running_expiry, dead_order, ended_order, counts_pkey,
 -- deltas_queue.
 -- Locks: nothing.
 WITH told AS MATERIALIZED (
@@ -38,7 +38,11 @@ waiting AS MATERIALIZED (
                 ON ready.queue = $1::int AND ready.rank = level.rank::smallint
                 AND ready.slot IS NULL
         )
-        + (SELECT count(*) FROM queuekit.jobs WHERE jobs.queue = $1::int AND jobs.lane > '')
+        + (
+            SELECT count(*)
+            FROM queuekit.jobs
+            WHERE jobs.queue = $1::int AND jobs.indexed AND jobs.lane > ''
+        )
         - (SELECT keyed FROM running) AS jobs
 ),
 died AS MATERIALIZED (
@@ -48,13 +52,12 @@ died AS MATERIALIZED (
 ),
 ended AS MATERIALIZED (
     SELECT
-        count(*) FILTER (WHERE done.state = 2) AS completed,
-        count(*) FILTER (WHERE done.state = 4) AS cancelled,
-        coalesce(sum(length(done.payload) + coalesce(length(done.result), 0))
-            FILTER (WHERE done.state = 2), 0) AS completed_size,
-        coalesce(sum(length(done.payload)) FILTER (WHERE done.state = 4), 0) AS cancelled_size
+        count(*) FILTER (WHERE ended.state = 2) AS completed,
+        count(*) FILTER (WHERE ended.state = 4) AS cancelled,
+        coalesce(sum(ended.size) FILTER (WHERE ended.state = 2), 0) AS completed_size,
+        coalesce(sum(ended.size) FILTER (WHERE ended.state = 4), 0) AS cancelled_size
     FROM (VALUES (2), (4)) AS wanted (state)
-    JOIN queuekit.done ON done.queue = $1::int AND done.state = wanted.state::smallint
+    JOIN queuekit.ended ON ended.queue = $1::int AND ended.state = wanted.state::smallint
 ),
 off AS MATERIALIZED (
     SELECT

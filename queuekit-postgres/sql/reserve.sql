@@ -99,6 +99,8 @@ body AS MATERIALIZED (
                 jobs.id, jobs.seq, jobs.rank, jobs.attempts, jobs.max_attempts, jobs.releases,
                 jobs.lease_seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms,
                 jobs.deadline_at, jobs.kind, jobs.metadata, jobs.payload, jobs.event,
+                jobs.lane IS NULL AND jobs.attempts = 0 AND jobs.event IS NULL
+                AND jobs.idempotency_key IS NULL AS plain,
                 octet_length(jobs.payload) + coalesce(octet_length(jobs.metadata), 0)
                 + CASE WHEN jobs.event IS NULL THEN 0
                     ELSE coalesce(queuekit.event_bytes(jobs.event), 0) END AS bytes
@@ -121,11 +123,12 @@ taken AS (
 granted AS (
     INSERT INTO queuekit.running (
         id, nonce, lease_expires_at, seq, lease_seq, started_at, queue, attempts, slot, worker,
-        lane
+        lane, plain, size
     )
     SELECT
         body.id, $4::uuid, clock.now + $5::bigint, body.seq, body.lease_seq + 1, clock.now,
-        body.queue, body.attempts + 1, body.slot, $6::text, body.lane
+        body.queue, body.attempts + 1, body.slot, $6::text, body.lane,
+        body.plain, octet_length(body.payload)
     FROM body
     CROSS JOIN clock
 ),

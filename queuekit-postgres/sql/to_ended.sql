@@ -13,9 +13,9 @@ lease AS (
     DELETE FROM queuekit.running
     WHERE running.id = ANY ($1::uuid[])
 ),
-body AS (
-    DELETE FROM queuekit.jobs
-    USING unnest(
+input AS MATERIALIZED (
+    SELECT input.*
+    FROM unnest(
         $1::uuid[], $2::boolean[], $3::smallint[], $4::smallint[], $5::bigint[], $6::uuid[],
         $7::bigint[], $8::text[], $9::boolean[], $10::boolean[], $11::text[], $12::text[],
         $13::boolean[]
@@ -23,13 +23,54 @@ body AS (
         id, ran, state, attempts, lease_seq, nonce, started_at, worker, cancel_requested, holds,
         reason, added, corrupt
     )
-    WHERE jobs.id = input.id
+),
+cancelled AS (
+    UPDATE queuekit.jobs
+    SET
+        indexed = false,
+        errors = CASE WHEN input.added IS NULL THEN jobs.errors ELSE (
+            SELECT jsonb_agg(kept.run_end ORDER BY kept.place)
+            FROM (
+                SELECT
+                    entry.run_end, entry.place,
+                    row_number() OVER (
+                        PARTITION BY entry.run_end ? 'cause' ORDER BY entry.place DESC
+                    ) AS back
+                FROM jsonb_array_elements(
+                    coalesce(jobs.errors, '[]') || input.added::jsonb
+                ) WITH ORDINALITY AS entry (run_end, place)
+            ) AS kept
+            WHERE kept.back <= CASE WHEN kept.run_end ? 'cause' THEN $15::int ELSE $14::int END
+        ) END
+    FROM input
+    WHERE jobs.id = input.id AND input.state <> 3
+    RETURNING
+        jobs.id, jobs.queue, jobs.seq, jobs.lane, input.ran, input.state, input.corrupt,
+        input.attempts, input.lease_seq, input.nonce, input.started_at, input.worker,
+        input.cancel_requested, length(jobs.payload) AS size
+),
+ended AS (
+    INSERT INTO queuekit.ended (
+        id, nonce, finished_at, started_at, seq, lease_seq, queue, size, state, attempts,
+        cancel_requested, worker
+    )
+    SELECT
+        cancelled.id, cancelled.nonce, clock.now, cancelled.started_at, cancelled.seq,
+        cancelled.lease_seq, cancelled.queue, cancelled.size, cancelled.state, cancelled.attempts,
+        cancelled.cancel_requested, cancelled.worker
+    FROM cancelled
+    CROSS JOIN clock
+),
+dead AS (
+    DELETE FROM queuekit.jobs
+    USING input
+    WHERE jobs.id = input.id AND input.state = 3
     RETURNING
         jobs.id, jobs.seq, jobs.scheduled_at, jobs.created_at, jobs.timeout_ms, jobs.deadline_ms,
         jobs.deadline_at, jobs.queue, jobs.releases, jobs.rank, jobs.max_attempts,
         jobs.unique_until_done, jobs.kind, jobs.lane, jobs.idempotency_key, jobs.moved_from,
-        jobs.metadata, jobs.payload, jobs.event, input.ran, input.state, input.attempts,
-        input.lease_seq, input.nonce, input.started_at, input.worker, input.cancel_requested, input.holds,
+        jobs.metadata, jobs.payload, jobs.event, input.ran, input.attempts, input.lease_seq,
+        input.nonce, input.started_at, input.worker, input.cancel_requested, input.holds,
         input.reason, input.corrupt,
         CASE WHEN input.added IS NULL THEN jobs.errors ELSE (
             SELECT jsonb_agg(kept.run_end ORDER BY kept.place)
@@ -46,23 +87,6 @@ body AS (
             WHERE kept.back <= CASE WHEN kept.run_end ? 'cause' THEN $15::int ELSE $14::int END
         ) END AS errors
 ),
-ended AS (
-    INSERT INTO queuekit.done (
-        id, nonce, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, deadline_ms,
-        deadline_at, started_at, queue, releases, state, rank, attempts, max_attempts,
-        unique_until_done, cancel_requested, kind, lane, idempotency_key, worker, moved_from,
-        metadata, errors, payload, event
-    )
-    SELECT
-        body.id, body.nonce, clock.now, body.seq, body.lease_seq, body.scheduled_at,
-        body.created_at, body.timeout_ms, body.deadline_ms, body.deadline_at, body.started_at,
-        body.queue, body.releases, body.state, body.rank, body.attempts, body.max_attempts,
-        body.unique_until_done, body.cancel_requested, body.kind, body.lane, body.idempotency_key,
-        body.worker, body.moved_from, body.metadata, body.errors, body.payload, body.event
-    FROM body
-    CROSS JOIN clock
-    WHERE body.state <> 3
-),
 died AS (
     INSERT INTO queuekit.dead (
         id, nonce, finished_at, seq, lease_seq, scheduled_at, created_at, timeout_ms, deadline_ms,
@@ -71,20 +95,27 @@ died AS (
         moved_from, reason, metadata, errors, payload
     )
     SELECT
-        body.id, body.nonce, clock.now, body.seq, body.lease_seq, body.scheduled_at,
-        body.created_at, body.timeout_ms, body.deadline_ms, body.deadline_at, body.started_at,
-        body.queue, body.releases, body.rank, body.attempts, body.max_attempts,
-        body.unique_until_done, body.cancel_requested, body.holds, body.kind, body.lane,
-        body.idempotency_key, body.worker, body.moved_from, coalesce(body.reason, ''),
-        body.metadata, body.errors,
+        dead.id, dead.nonce, clock.now, dead.seq, dead.lease_seq, dead.scheduled_at,
+        dead.created_at, dead.timeout_ms, dead.deadline_ms, dead.deadline_at, dead.started_at,
+        dead.queue, dead.releases, dead.rank, dead.attempts, dead.max_attempts,
+        dead.unique_until_done, dead.cancel_requested, dead.holds, dead.kind, dead.lane,
+        dead.idempotency_key, dead.worker, dead.moved_from, coalesce(dead.reason, ''),
+        dead.metadata, dead.errors,
         -- A dead delivery may outlive its event by far, so it gets a copy of the data.
         coalesce(
-            (SELECT events.data FROM queuekit.events WHERE events.seq = body.event), body.payload
+            (SELECT events.data FROM queuekit.events WHERE events.seq = dead.event), dead.payload
         )
-    FROM body
+    FROM dead
     CROSS JOIN clock
-    WHERE body.state = 3
     RETURNING dead.queue, length(dead.payload) AS size
+),
+body AS MATERIALIZED (
+    SELECT cancelled.queue, cancelled.lane, cancelled.ran, cancelled.state, cancelled.corrupt,
+        cancelled.size
+    FROM cancelled
+    UNION ALL
+    SELECT dead.queue, dead.lane, dead.ran, 3, dead.corrupt, 0
+    FROM dead
 ),
 visited AS (
     INSERT INTO queuekit.agenda (at, queue, lane)
@@ -103,7 +134,7 @@ SELECT
     count(*) FILTER (WHERE body.state = 3),
     coalesce((SELECT sum(died.size) FROM died WHERE died.queue = body.queue), 0),
     count(*) FILTER (WHERE body.state = 4),
-    coalesce(sum(length(body.payload)) FILTER (WHERE body.state = 4), 0),
+    coalesce(sum(body.size) FILTER (WHERE body.state = 4), 0),
     count(*),
     count(*) FILTER (WHERE body.state = 3),
     count(*) FILTER (WHERE body.corrupt)

@@ -1,7 +1,7 @@
 -- Removes jobs of any state, their reports and checkpoints.
 -- Parameters: $1 ids.
 -- Result: how many.
--- Index: running_pkey, jobs_pkey, done_id, dead_pkey, reports_pkey,
+-- Index: running_pkey, jobs_pkey, ended_pkey, dead_pkey, reports_pkey,
 -- checkpoints_pkey.
 -- Locks: the leases it removes, which the caller has locked, and the bodies.
 WITH clock AS MATERIALIZED (
@@ -12,17 +12,15 @@ lease AS (
     WHERE running.id = ANY ($1::uuid[])
     RETURNING running.id
 ),
-open AS (
+stored AS (
     DELETE FROM queuekit.jobs
     WHERE jobs.id = ANY ($1::uuid[])
-    RETURNING jobs.id, jobs.queue, jobs.lane, 0::bigint AS size
+    RETURNING jobs.id, jobs.queue, jobs.lane
 ),
 ended AS (
-    DELETE FROM queuekit.done
-    WHERE done.id = ANY ($1::uuid[])
-    RETURNING
-        done.id, done.queue, done.lane, done.state,
-        (length(done.payload) + coalesce(length(done.result), 0))::bigint AS size
+    DELETE FROM queuekit.ended
+    WHERE ended.id = ANY ($1::uuid[])
+    RETURNING ended.id, ended.queue, ended.state, ended.size::bigint AS size
 ),
 died AS (
     DELETE FROM queuekit.dead
@@ -31,11 +29,12 @@ died AS (
 ),
 body AS MATERIALIZED (
     SELECT
-        open.id, open.queue, open.lane, open.size,
-        CASE WHEN open.id IN (SELECT lease.id FROM lease) THEN 1 ELSE 0 END AS state
-    FROM open
+        stored.id, stored.queue, stored.lane, 0::bigint AS size,
+        CASE WHEN stored.id IN (SELECT lease.id FROM lease) THEN 1 ELSE 0 END AS state
+    FROM stored
+    WHERE stored.id NOT IN (SELECT ended.id FROM ended)
     UNION ALL
-    SELECT ended.id, ended.queue, ended.lane, ended.size, ended.state
+    SELECT ended.id, ended.queue, NULL, ended.size, ended.state
     FROM ended
     UNION ALL
     SELECT died.id, died.queue, died.lane, died.size, 3

@@ -1,7 +1,7 @@
 -- How many bytes jobs have, as views.sql shows them (contract R8.9).
 -- Parameters: $1 ids.
 -- Result: id and bytes of each job that is stored, in no order.
--- Index: jobs_pkey, done_id, dead_pkey, reports_pkey, events_pkey.
+-- Index: jobs_pkey, ended_pkey, dead_pkey, reports_pkey, events_pkey.
 -- Locks: nothing.
 SELECT
     job.id,
@@ -10,15 +10,12 @@ SELECT
     + coalesce(octet_length(reports.lines::text), 0) AS bytes
 FROM (
     SELECT
-        jobs.id, octet_length(jobs.payload) AS bytes, jobs.metadata, jobs.errors, jobs.event
+        jobs.id,
+        octet_length(jobs.payload) + coalesce(octet_length(ended.result), 0) AS bytes,
+        jobs.metadata, jobs.errors, jobs.event
     FROM queuekit.jobs
+    LEFT JOIN queuekit.ended ON ended.id = jobs.id
     WHERE jobs.id = ANY ($1::uuid[])
-    UNION ALL
-    SELECT
-        done.id, octet_length(done.payload) + coalesce(octet_length(done.result), 0),
-        done.metadata, done.errors, done.event
-    FROM queuekit.done
-    WHERE done.id = ANY ($1::uuid[])
     UNION ALL
     SELECT dead.id, octet_length(dead.payload), dead.metadata, dead.errors, NULL
     FROM queuekit.dead

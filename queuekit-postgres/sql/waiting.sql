@@ -75,6 +75,7 @@ CROSS JOIN LATERAL (
         FROM queuekit.jobs
         WHERE
             jobs.queue = queues.id AND jobs.scheduled_at > clock.now
+            AND jobs.indexed
             AND jobs.attempts > 0 AND coalesce(jobs.lane, '') = ''
             AND NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id OFFSET 0)
         LIMIT $2::int
@@ -85,7 +86,7 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT
         FROM queuekit.jobs
-        WHERE jobs.queue = queues.id AND jobs.lane > ''
+        WHERE jobs.queue = queues.id AND jobs.indexed AND jobs.lane > ''
         LIMIT $2::int
     ) AS part
 ) AS keyed

@@ -6,6 +6,6 @@
 SELECT jobs.id
 FROM queuekit.jobs
 WHERE
-    jobs.queue = $1::int AND jobs.lane > ''
+    jobs.queue = $1::int AND jobs.indexed AND jobs.lane > ''
     AND NOT EXISTS (SELECT FROM queuekit.running WHERE running.id = jobs.id OFFSET 0)
 LIMIT $2::int

@@ -27,7 +27,7 @@ pub(crate) enum Class {
     AtGate(i32),
     /// The connection is gone; whether a commit that was under way took effect is unknown.
     Lost,
-    /// History, or the log of events, has no partition for today.
+    /// The log of events has no partition for today.
     MissingPartition,
     /// The id of a job is taken.
     Taken,
@@ -147,7 +147,7 @@ fn class(state: &SqlState, error: &tokio_postgres::Error) -> Class {
         SqlState::TOO_MANY_CONNECTIONS,
     ];
     let no_partition = *state == SqlState::CHECK_VIOLATION
-        && matches!(error.as_db_error().and_then(|error| error.table()), Some("done" | "events"));
+        && matches!(error.as_db_error().and_then(|error| error.table()), Some("events"));
     let constraint = error.as_db_error().and_then(|error| error.constraint());
     if no_partition {
         Class::MissingPartition

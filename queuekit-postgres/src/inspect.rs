@@ -171,7 +171,7 @@ impl State {
             ("bytes", self.bytes.to_string()),
             ("dead rows", self.dead_rows.to_string()),
             ("oldest transaction, s", text(self.oldest_s)),
-            ("days of history", self.days.to_string()),
+            ("days of events", self.days.to_string()),
             ("deltas to fold", self.deltas.to_string()),
         ]
     }

@@ -14,7 +14,7 @@ use crate::statements::Sql;
 
 /// The migrations, oldest first: version, the oldest version whose programs work with it, and its
 /// SQL. A published migration never changes.
-const MIGRATIONS: [(i32, i32, &str); 17] = [
+const MIGRATIONS: [(i32, i32, &str); 18] = [
     (1, 1, include_str!("../migrations/0001_initial.sql")),
     (2, 2, include_str!("../migrations/0002_for_sql.sql")),
     (3, 3, include_str!("../migrations/0003_schedules.sql")),
@@ -32,6 +32,7 @@ const MIGRATIONS: [(i32, i32, &str); 17] = [
     (15, 14, include_str!("../migrations/0015_in_transactions.sql")),
     (16, 16, include_str!("../migrations/0016_recent_errors.sql")),
     (17, 17, include_str!("../migrations/0017_checkpoints.sql")),
+    (18, 18, include_str!("../migrations/0018_ended.sql")),
 ];
 const TABLE: &str = include_str!("../migrations/0000_migrations.sql");
 /// Functions and views resolve names by the search path of the role that creates them, so a

@@ -198,11 +198,6 @@ impl<'a> Session<'a> {
         self.query(Sql::LockQueue, params![number, lock_class]).await.map(drop)
     }
 
-    /// Whether each transaction may have another connection.
-    pub(crate) fn is_pooled(&self) -> bool {
-        matches!(self.link, Link::Own(_, Prepared::Off))
-    }
-
     pub(crate) async fn commit(&self) -> Outcome<()> {
         if let Link::Own(client, _) = self.link {
             self.doubt.store(true, Ordering::Release);
@@ -232,15 +227,6 @@ impl<'a> Session<'a> {
             let discard = client.batch_execute(self.statements.text(Sql::DiscardPlans));
             drop(discard.now_or_never());
         }
-    }
-
-    /// Runs a statement made for one table, which answers a number in this column.
-    pub(crate) async fn number(&self, text: &str, column: &str) -> Outcome<i64> {
-        let rows = match self.link {
-            Link::Own(client, _) => client.query_typed(text, &[]).await?,
-            Link::Foreign(tx) => tx.query_typed(text, &[]).await?,
-        };
-        Ok(rows.first().map_or(Ok(0), |row| row.try_get(column))?)
     }
 
     pub(crate) async fn execute(&self, text: &str) -> Outcome<()> {

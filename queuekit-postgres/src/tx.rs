@@ -71,12 +71,7 @@ impl PostgresStore {
         self.admit_results(acks).map_err(during)?;
         let doubt = AtomicBool::new(false);
         let session = Session::foreign(tx, &self.shared.statements, &self.shared.begins, &doubt);
-        let run = || undone_if_failed(&session, step::ack(&session, acks, false));
-        let mut acked = run().await;
-        if matches!(&acked, Err(failure) if failure.class == Class::MissingPartition) {
-            self.add_partitions().await.map_err(during)?;
-            acked = run().await;
-        }
+        let acked = undone_if_failed(&session, step::ack(&session, acks, false)).await;
         acked.map_err(|failure| during(failure.into()))
     }
 

@@ -37,21 +37,20 @@ impl Cursor {
 
 #[async_trait]
 impl Upkeep for PostgresStore {
-    /// One step: folds counters, drops the days of history that nothing keeps, looks at the next
-    /// 1,000 queues, and removes up to 1,000 jobs beyond their retention; likewise events. Rows
+    /// One step: folds counters, looks at the next 1,000 queues, and removes up to 1,000 jobs beyond
+    /// their retention; likewise events. Rows
     /// that open transactions hold are left, and do not hold up the rest.
     async fn prune(&self) -> Result<UpkeepReport> {
         // Folding comes first: if no server answers, it fails within the time limit of one call.
         self.fold().await?;
         if let Err(error) = self.add_partitions().await {
             // Partitions are left to a role that owns the schema.
-            tracing::warn!(%error, "partitions of history for the coming days were not created");
+            tracing::warn!(%error, "partitions of the log of events for the coming days were not created");
         }
-        let days = unless_held(self.drop_days().await)?;
         let jobs = unless_held(self.prune_jobs().await)?;
         let events = unless_held(self.prune_events().await)?;
         let history = unless_held(self.prune_history().await)?;
-        Ok(days.and(jobs).and(events).and(history))
+        Ok(jobs.and(events).and(history))
     }
 
     /// Repairs one queue per call: the next reserve looks at its keys anew.
@@ -67,42 +66,12 @@ impl Upkeep for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Makes the missing partitions of history and of the log of events.
+    /// Makes the missing partitions of the log of events.
     pub(crate) async fn add_partitions(&self) -> Result<()> {
         let added = self.call("add_partitions", Call::Repeatable, (), |(), session| {
             Box::pin(partitions::add_partitions(session))
         });
         added.await
-    }
-
-    /// Drops the days that no queue keeps any more, and takes their jobs off the counters. A day
-    /// that is in use and all later ones are left for the next time: a day can be detached only
-    /// while no open transaction uses the history, whichever day it reads.
-    async fn drop_days(&self) -> Result<UpkeepReport> {
-        let mut report = UpkeepReport::default();
-        let old = self
-            .call("prune", Call::Upkeep, (), |(), session| Box::pin(partitions::old_days(session)));
-        for day in old.await? {
-            let dropped = self.call("prune", Call::Upkeep, &day, |day, session| {
-                Box::pin(partitions::drop_day(session, day))
-            });
-            match dropped.await {
-                Ok(jobs) => report = report.and(UpkeepReport::new(jobs, jobs > 0)),
-                Err(error) if error.is_held_up() => {
-                    tracing::debug!(%error, day = day.name, "a day of history is in use");
-                    report.held = true;
-                    break;
-                }
-                Err(error) => {
-                    let day = &day.name;
-                    tracing::warn!(
-                        %error, day, "a day of history was not dropped; if it is too large to be \
-                        counted in time, raise statement_timeout_ms and op_timeout_ms"
-                    );
-                }
-            }
-        }
-        Ok(report)
     }
 
     /// Drops the days that are beyond the age of retention, and removes events that are beyond its

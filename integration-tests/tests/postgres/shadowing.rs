@@ -163,9 +163,9 @@ async fn code_of_another_role_is_run_by_nobody_who_looks_or_works() {
     for (at, store) in handles.iter().enumerate() {
         use_all(store).await;
         use_transactions(store, &mut app).await;
-        // Days of history and of the log are made by the same functions as in upkeep.
+        // Days of the log are made by the same function as in upkeep.
         let days = format!(
-            "SELECT queuekit.history_add_day({0}), queuekit.event_add_day({0})",
+            "SELECT queuekit.event_add_day({})",
             4_102_444_800_000_i64 + 86_400_000 * at as i64
         );
         let enqueued = "SELECT queuekit.enqueue('q', 'work', '{}', run_at => now())";

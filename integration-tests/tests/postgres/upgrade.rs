@@ -29,6 +29,8 @@ const SCHEDULES: u32 = 3;
 const EVENTS: u32 = 4;
 const MARKED: u32 = 5;
 const ERROR_GROUPS: u32 = 10;
+/// The first whose completed jobs keep their bodies where they were.
+const ENDED: u32 = 18;
 
 /// From each version of the schema. What an older build would have stored is what this one stores,
 /// without the tables and columns that came later.
@@ -187,6 +189,9 @@ async fn make_older(stage: &Stage, version: u32, schema: &str) {
         run(include_str!("../../sql/postgres_copied_event_days.sql")).await;
     }
     run(include_str!("../../sql/postgres_copy_schema.sql")).await;
+    if version < ENDED {
+        run(include_str!("../../sql/postgres_done_of_version_17.sql")).await;
+    }
     if version <= MARKED {
         run(include_str!("../../sql/postgres_fair_of_version_5.sql")).await;
     }

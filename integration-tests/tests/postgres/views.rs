@@ -7,7 +7,7 @@ use crate::common::postgres::client;
 use crate::common::psql::Psql;
 use queuekit_conformance::kit::{DAY, HOUR, build, carrying, default_queue, draft, request};
 use queuekit_conformance::this_test;
-use queuekit_core::queue::{Keep, KeyOnDead, KeyOnWait, Order, QueuePatch, Retention};
+use queuekit_core::queue::{KeyOnDead, KeyOnWait, Order, QueuePatch};
 use queuekit_core::{Backend, BackendExt, JobDraft, LeaseTtl, Reserve, WorkerId};
 use queuekit_postgres::{PostgresConfig, PostgresStore, tokio_postgres};
 use tokio_postgres::error::SqlState;
@@ -57,21 +57,18 @@ async fn r12_statements_look_at_what_the_settings_say() {
     let Some(psql) = Psql::open(this_test!()).await else { return };
     let looked_at =
         "SELECT concat_ws(' ', paused_until > 0, max_pending, per_key, skips_waiting, holds_dead,
-                         is_fair, dedup_window_ms, done_age_ms)
+                         is_fair, dedup_window_ms)
                      FROM queuekit.queues";
     let looked_at = async || psql.value(looked_at).await.unwrap().unwrap();
     let day = DAY.as_millis();
-    assert_eq!(looked_at().await, format!("f 1 f f f {day} {day}"), "by default");
+    assert_eq!(looked_at().await, format!("f 1 f f f {day}"), "by default");
     psql.configure(QueuePatch::default()).await;
-    assert_eq!(looked_at().await, format!("f 1 f f f {day} {day}"), "when they are written");
-    let done = Keep::ALL.max_age(2 * DAY);
+    assert_eq!(looked_at().await, format!("f 1 f f f {day}"), "when they are written");
     let patch = QueuePatch::default().paused(true).max_pending(7).per_key(9);
     let patch = patch.key_on_wait(KeyOnWait::Skip).key_on_dead(KeyOnDead::Hold).order(Order::Fair);
-    let patch = patch.dedup_window(HOUR).retention(Retention::ALL.done(done));
+    let patch = patch.dedup_window(HOUR);
     psql.configure(patch).await;
-    let (hour, days) = (HOUR.as_millis(), 2 * day);
-    assert_eq!(looked_at().await, format!("t 7 9 t t t {hour} {days}"));
-    psql.configure(QueuePatch::default().retention(Retention::ALL)).await;
+    let hour = HOUR.as_millis();
     assert_eq!(looked_at().await, format!("t 7 9 t t t {hour}"));
 }
 
@@ -158,7 +155,7 @@ async fn a_role_that_may_enqueue_can_do_nothing_else() {
         "SELECT * FROM queuekit.job_list",
         "SELECT queuekit.create_queue('mine')",
         "DELETE FROM queuekit.ready",
-        "SELECT queuekit.history_add_day(0)",
+        "SELECT queuekit.event_add_day(0)",
     ] {
         denied(&as_role, &psql.sql(sql)).await;
     }
@@ -292,7 +289,7 @@ async fn a_member_of_the_owner_can_do_all_and_leaves_nothing_of_its_own() {
     first.close().await.unwrap();
     let store = work(config(member.config(&psql))).await;
     let as_member = client(&member.url(&psql)).await;
-    let later = format!("SELECT {schema}.history_add_day(4102444800000)");
+    let later = format!("SELECT {schema}.event_add_day(4102444800000)");
     as_member.batch_execute(&later).await.unwrap();
     let owners = format!(
         "SELECT string_agg(DISTINCT tableowner, ',') FROM pg_tables WHERE schemaname = '{schema}'"

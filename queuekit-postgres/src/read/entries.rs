@@ -118,7 +118,7 @@ pub(super) async fn slice(
             };
             let (queue, state, at, seq) = ended(state);
             let params = params![queue, state, at, seq, most, from];
-            read(session.query(Sql::ListDone, params).await?, ended_at)
+            read(session.query(Sql::ListEnded, params).await?, ended_at)
         }
         // Whether a job is blocked depends on those before it of its partition key, so such jobs
         // are listed by lane. A fair queue serves its keys in turn and has no order across them.

@@ -27,7 +27,7 @@ pub(crate) async fn old_event_days(
     let body: &[u8] = settings.first().map_or(Ok(&[][..]), |row| row.try_get("body"))?;
     let retention = EventSettings::read(body)?.retention;
     let now = session.now().await?;
-    let mut old = partitions(session, "events").await?;
+    let mut old = partitions(session).await?;
     let first_kept = old
         .iter()
         .position(|day| !retention.lets_go(now.since(Timestamp::from_millis(day.to_ms)), false));

@@ -124,7 +124,7 @@ async fn prune_queue(
 ) -> Outcome<usize> {
     let mut removed = 0;
     if let Some(done) = &old.done {
-        removed += remove_oldest(session, Sql::OldestDone, old.queue, done, now, most).await?;
+        removed += remove_oldest(session, Sql::OldestFinished, old.queue, done, now, most).await?;
     }
     if let Some(dead) = old.dead.as_ref().filter(|_| removed < most) {
         let most = most - removed;
