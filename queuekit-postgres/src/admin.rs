@@ -15,7 +15,7 @@ use crate::call::Call;
 use crate::error::Outcome;
 use crate::read;
 use crate::session::Session;
-use crate::step;
+use crate::step::{self, ROUNDS, gone};
 
 /// Jobs that one transaction changes.
 const SLICE: usize = 100;
@@ -25,20 +25,22 @@ impl Admin for PostgresStore {
     /// Looks at each waiting job of the queue once if the order or the rules of partition keys
     /// change.
     async fn configure(&self, queue: &QueueName, patch: &QueuePatch) -> Result<QueueSettings> {
-        let opened = async {
-            patch.check()?;
-            self.open_queues(vec![queue.clone()], Vec::new()).await
-        };
-        opened.await.map_err(|error| error.during("configure"))?;
-        let input = (queue, patch);
-        let configured = self.call("configure", Call::Repeatable, input, |input, session| {
-            let (queue, patch) = *input;
-            Box::pin(step::configure(session, queue, patch))
-        });
-        let row = configured.await?;
-        self.shared.known.learn(std::slice::from_ref(&row));
-        self.stir(std::iter::once(queue));
-        Ok(row.settings)
+        let during = |error: Error| error.during("configure");
+        patch.check().map_err(during)?;
+        for _ in 0..ROUNDS {
+            self.open_queues(vec![queue.clone()], Vec::new()).await.map_err(during)?;
+            let input = (queue, patch);
+            let configured = self.call("configure", Call::Repeatable, input, |input, session| {
+                let (queue, patch) = *input;
+                Box::pin(step::configure(session, queue, patch))
+            });
+            if let Some(row) = configured.await? {
+                self.shared.known.learn(std::slice::from_ref(&row));
+                self.stir(std::iter::once(queue));
+                return Ok(row.settings);
+            }
+        }
+        Err(during(gone()))
     }
 
     /// Removes the jobs of a large queue in several transactions.

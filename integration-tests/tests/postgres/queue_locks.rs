@@ -9,6 +9,7 @@ use queuekit_conformance::kit::{build, draft, keyed, queue, request};
 use queuekit_conformance::this_test;
 use queuekit_conformance::time_limit::answered;
 use queuekit_core::capability::Admin;
+use queuekit_core::queue::QueuePatch;
 use queuekit_core::{Backend, ErrorKind, JobId, QueueName, Result};
 use queuekit_postgres::PostgresStore;
 use tokio::task::JoinHandle;
@@ -86,6 +87,31 @@ async fn r10_2_calls_that_wait_for_the_lock_of_a_queue_leave_connections_for_oth
     let reserved = promptly("a reserve after it", stage.store.reserve(&asked)).await.unwrap();
     assert_eq!(reserved.leases.len(), 1, "none was leased for a gone caller");
     stage.assert_exact().await;
+    stage.end().await;
+}
+
+/// R6.7: a change of settings whose queue is removed in between creates the queue again at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r6_7_a_queue_that_is_removed_under_a_change_of_settings_is_created_again() {
+    let test = this_test!();
+    let Some((stage, id)) = open(test).await else { return };
+    assert!(stage.store.delete_job(id, false).await.unwrap());
+    let (store, other) = (stage.store.clone(), stage.handle("pool_size=2").await);
+    let holder = hold(&stage, HELD).await;
+    let removes = other.clone();
+    let remove = tokio::spawn(async move { removes.remove_queue(&queue(HELD), false).await });
+    stage.until_blocked(1).await;
+    let patch = QueuePatch::default().per_key(7);
+    let configure = tokio::spawn(async move { store.configure(&queue(HELD), &patch).await });
+    stage.until_blocked(2).await;
+    drop(holder);
+    assert!(promptly("the removal", remove).await.unwrap().unwrap());
+    let settings = promptly("the change", configure).await.unwrap().unwrap();
+    assert_eq!(settings.per_key, 7);
+    let found = other.find_queues(&[queue(HELD)]).await.unwrap();
+    assert_eq!(found.iter().map(|queue| queue.settings.per_key).collect::<Vec<_>>(), [7]);
+    stage.assert_exact().await;
+    other.close().await.unwrap();
     stage.end().await;
 }
 

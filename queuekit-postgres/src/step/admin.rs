@@ -21,14 +21,16 @@ use crate::statements::Sql;
 /// The most jobs that one step of removing a queue deletes.
 const SLICE: i32 = 500;
 
+/// None if the queue is gone: then it has to be created again.
 pub(crate) async fn configure(
     session: &Session<'_>,
     name: &QueueName,
     patch: &QueuePatch,
-) -> Outcome<QueueRow> {
+) -> Outcome<Option<QueueRow>> {
     session.begin().await?;
-    let was = locked(session, name).await?;
-    let was = was.ok_or_else(|| Failure::transient("the queue was removed meanwhile"))?;
+    let Some(was) = locked(session, name).await? else {
+        return Ok(None);
+    };
     let mut row = was.clone();
     row.settings = was.settings.clone().patched(patch, session.now().await?);
     row.keyed |= row.is_fair();
@@ -41,7 +43,7 @@ pub(crate) async fn configure(
         session.query(Sql::QueueUnplace, params![row.id]).await?;
     }
     session.commit().await?;
-    Ok(row)
+    Ok(Some(row))
 }
 
 /// The column of this name: before any time if the queue is not paused, and beyond all times if its
