@@ -398,6 +398,32 @@ BEGIN
 END
 $$;
 
+-- The ends of the runs of a job, with those added: of failures and of releases, which have a cause,
+-- the last so many of each.
+CREATE FUNCTION queuekit.run_ends(
+    stored jsonb, added jsonb, most_failures int, most_releases int
+) RETURNS jsonb
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+RETURN CASE
+    WHEN added IS NULL THEN stored
+    ELSE (
+        SELECT jsonb_agg(kept.run_end ORDER BY kept.place)
+        FROM (
+            SELECT
+                entry.run_end, entry.place,
+                row_number() OVER (
+                    PARTITION BY entry.run_end ? 'cause' ORDER BY entry.place DESC
+                ) AS back
+            FROM jsonb_array_elements(coalesce(stored, '[]') || added)
+                WITH ORDINALITY AS entry (run_end, place)
+        ) AS kept
+        WHERE
+            kept.back
+            <= CASE WHEN kept.run_end ? 'cause' THEN most_releases ELSE most_failures END
+    )
+END;
+
 -- With its partitions, and those that a step of upkeep had detached but not yet dropped.
 DROP TABLE queuekit.done;
 DO $do$

@@ -28,20 +28,7 @@ cancelled AS (
     UPDATE queuekit.jobs
     SET
         indexed = false,
-        errors = CASE WHEN input.added IS NULL THEN jobs.errors ELSE (
-            SELECT jsonb_agg(kept.run_end ORDER BY kept.place)
-            FROM (
-                SELECT
-                    entry.run_end, entry.place,
-                    row_number() OVER (
-                        PARTITION BY entry.run_end ? 'cause' ORDER BY entry.place DESC
-                    ) AS back
-                FROM jsonb_array_elements(
-                    coalesce(jobs.errors, '[]') || input.added::jsonb
-                ) WITH ORDINALITY AS entry (run_end, place)
-            ) AS kept
-            WHERE kept.back <= CASE WHEN kept.run_end ? 'cause' THEN $15::int ELSE $14::int END
-        ) END
+        errors = queuekit.run_ends(jobs.errors, input.added::jsonb, $14::int, $15::int)
     FROM input
     WHERE jobs.id = input.id AND input.state <> 3
     RETURNING
@@ -72,20 +59,7 @@ dead AS (
         jobs.metadata, jobs.payload, jobs.event, input.ran, input.attempts, input.lease_seq,
         input.nonce, input.started_at, input.worker, input.cancel_requested, input.holds,
         input.reason, input.corrupt,
-        CASE WHEN input.added IS NULL THEN jobs.errors ELSE (
-            SELECT jsonb_agg(kept.run_end ORDER BY kept.place)
-            FROM (
-                SELECT
-                    entry.run_end, entry.place,
-                    row_number() OVER (
-                        PARTITION BY entry.run_end ? 'cause' ORDER BY entry.place DESC
-                    ) AS back
-                FROM jsonb_array_elements(
-                    coalesce(jobs.errors, '[]') || input.added::jsonb
-                ) WITH ORDINALITY AS entry (run_end, place)
-            ) AS kept
-            WHERE kept.back <= CASE WHEN kept.run_end ? 'cause' THEN $15::int ELSE $14::int END
-        ) END AS errors
+        queuekit.run_ends(jobs.errors, input.added::jsonb, $14::int, $15::int) AS errors
 ),
 died AS (
     INSERT INTO queuekit.dead (

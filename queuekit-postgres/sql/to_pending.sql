@@ -25,20 +25,7 @@ body AS (
         lease_seq = lease.lease_seq,
         worker = lease.worker,
         started_at = lease.started_at,
-        errors = CASE WHEN lease.added IS NULL THEN jobs.errors ELSE (
-            SELECT jsonb_agg(kept.run_end ORDER BY kept.place)
-            FROM (
-                SELECT
-                    entry.run_end, entry.place,
-                    row_number() OVER (
-                        PARTITION BY entry.run_end ? 'cause' ORDER BY entry.place DESC
-                    ) AS back
-                FROM jsonb_array_elements(
-                    coalesce(jobs.errors, '[]') || lease.added::jsonb
-                ) WITH ORDINALITY AS entry (run_end, place)
-            ) AS kept
-            WHERE kept.back <= CASE WHEN kept.run_end ? 'cause' THEN $7::int ELSE $6::int END
-        ) END,
+        errors = queuekit.run_ends(jobs.errors, lease.added::jsonb, $6::int, $7::int),
         later = coalesce(lease.lane, '') > '' AND lease.scheduled_at > clock.now
     FROM lease
     CROSS JOIN clock

@@ -12,7 +12,7 @@ use queuekit_core::{
 };
 
 use crate::World;
-use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, in_parallel, queue, worker};
+use crate::kit::{DAY, HOUR, MINUTE, default_queue, draft, in_parallel, keyed, queue, worker};
 
 async fn keep(world: &dyn World, done: Keep, dead: Keep) {
     let retention = Retention::ALL.done(done).dead(dead);
@@ -159,8 +159,8 @@ pub async fn r12_retention_by_bytes_keeps_the_newest(world: &dyn World) {
 pub async fn r12_retention_by_bytes_counts_results(world: &dyn World) {
     keep(world, Keep::ALL.max_bytes(2500), Keep::ALL).await;
     let mut ids = Vec::new();
-    for _ in 0..5 {
-        let lease = world.lease(draft()).await;
+    for draft in [draft(), keyed("k"), draft(), keyed("k"), draft()] {
+        let lease = world.lease(draft).await;
         let ack = Ack::new(lease.token.clone()).with_result(vec![0; 1000]);
         let outcomes = world.backend().ack(&[ack]).await.expect("ack");
         assert_eq!(outcomes, [AckOutcome::Acked]);
