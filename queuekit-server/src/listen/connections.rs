@@ -9,17 +9,16 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
-use tokio::time::Instant;
 
+use super::of_address::OfAddress;
 use crate::peer_network::{is_proxy, network_of};
 use crate::web::HttpLimits;
 use crate::web::connection_end::ConnectionEnd;
 use crate::web::limits::LiveLimits;
+use crate::web::middleware::NotBegun;
 
 /// Time to receive the head of a request while more than half of the places are taken.
 const CROWDED_HEADER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a connection has to send its first request before others of its address replace it.
-const PROTECTED: Duration = Duration::from_secs(1);
 
 /// All open connections.
 #[derive(Debug)]
@@ -39,19 +38,13 @@ struct Open {
     idle: BTreeMap<u64, ConnectionEnd>,
 }
 
-/// The connections of one address.
-#[derive(Debug, Default)]
-struct OfAddress {
-    open: usize,
-    /// Those of which no request was admitted yet, oldest first, with the time of their opening.
-    strangers: BTreeMap<u64, (Instant, ConnectionEnd)>,
-}
-
 /// An open connection, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Connection {
     connections: Arc<Connections>,
     address: IpAddr,
+    /// Whether many clients share the address: then it may have any number of connections.
+    is_proxy: bool,
     activity: Mutex<Activity>,
     /// Its first number.
     stranger: u64,
@@ -66,27 +59,36 @@ struct Activity {
     requests: usize,
     /// Its number among those that are idle.
     number: u64,
+    /// The id of the key of its last request; empty without one.
+    key: String,
 }
 
 /// An admitted request in progress, until it is dropped: its connection is not evicted.
 #[derive(Debug)]
-pub(super) struct ActiveRequest(Arc<Connection>);
+pub(super) struct ActiveRequest {
+    connection: Arc<Connection>,
+    key: String,
+}
 
 impl Connections {
     pub(super) fn new(limits: Arc<LiveLimits>, proxies: Vec<IpNet>) -> Arc<Self> {
         Arc::new(Self { limits, proxies, open: Mutex::default(), idled: Notify::new() })
     }
 
-    /// Admits a connection from this address. If the address has as many as it may, this closes the
-    /// oldest one of which no request was admitted yet; `None` if there is none that has had time
-    /// for one. If all places are taken, it closes the connection that has been idle for longest,
+    /// Admits a connection from this address. If the address has as many as it may, this closes one
+    /// of them that is idle ([`OfAddress::make_room`]); `None` if there is none, or none that has
+    /// had time for a request. If all places are taken, it closes the connection that has been idle for longest,
     /// or, if none is idle, waits for one to be or to end.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Connection> {
         let address = network_of(peer);
         let is_proxy = is_proxy(peer, &self.proxies);
-        let of_address = self.limits.now().connections_of_address;
-        if !is_proxy && !self.open().make_room_at(address, of_address) {
-            return None;
+        if !is_proxy {
+            let most = self.most_of_address();
+            let mut open = self.open();
+            let others = open.by_address.get_mut(&address);
+            if others.is_some_and(|others| !others.make_room(most)) {
+                return None;
+            }
         }
         let places = &self.limits.connections;
         let mut place = pin!(places.wait_for(1));
@@ -103,13 +105,12 @@ impl Connections {
         let mut open = self.open();
         let evicted = ConnectionEnd::new();
         let number = open.idle(&evicted);
-        let of_address = open.by_address.entry(address).or_default();
-        of_address.open += 1;
-        of_address.strangers.insert(number, (Instant::now(), evicted.clone()));
+        open.by_address.entry(address).or_default().open(number, &evicted);
         Some(Connection {
             connections: Arc::clone(self),
             address,
-            activity: Mutex::new(Activity { requests: 0, number }),
+            is_proxy,
+            activity: Mutex::new(Activity { requests: 0, number, key: String::new() }),
             stranger: number,
             evicted,
             header_timeout,
@@ -127,6 +128,10 @@ impl Connections {
         }
     }
 
+    fn most_of_address(&self) -> usize {
+        self.limits.now().connections_of_address
+    }
+
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -140,48 +145,43 @@ impl Open {
         self.idle.insert(number, evicted.clone());
         number
     }
-
-    /// Whether the address may have one more connection, for which this may close one.
-    fn make_room_at(&mut self, address: IpAddr, most: usize) -> bool {
-        let Some(of_address) = self.by_address.get_mut(&address) else { return true };
-        if of_address.open < most {
-            return true;
-        }
-        let Some(oldest) = of_address.strangers.first_entry() else { return false };
-        let (opened, _) = oldest.get();
-        if opened.elapsed() < PROTECTED {
-            return false;
-        }
-        let (_, evicted) = oldest.remove();
-        evicted.end();
-        true
-    }
 }
 
 impl Connection {
-    /// Notes that a request on it was admitted: until that has ended, it is not closed for another
-    /// connection. `None` if it is being closed already.
-    pub(super) fn begin(self: &Arc<Self>) -> Option<ActiveRequest> {
+    /// Notes that a request of this key on it was admitted: until that has ended, it is not closed
+    /// for another connection.
+    pub(super) fn begin(self: &Arc<Self>, key: Option<&str>) -> Result<ActiveRequest, NotBegun> {
+        let key = key.unwrap_or_default();
+        let most = if self.is_proxy { usize::MAX } else { self.connections.most_of_address() };
         // Every path that holds both takes these locks in this order.
         let (mut activity, mut open) = (self.activity(), self.connections.open());
         // It was chosen to make room a moment ago.
         if self.evicted.has_ended() {
-            return None;
+            return Err(NotBegun::Closing);
+        }
+        if let Some(of_address) = open.by_address.get_mut(&self.address) {
+            if !of_address.begin(key, most) {
+                return Err(NotBegun::KeyExhausted);
+            }
+            of_address.take(self.stranger, &activity.key, activity.number);
         }
         open.idle.remove(&activity.number);
-        if let Some(of_address) = open.by_address.get_mut(&self.address) {
-            of_address.strangers.remove(&self.stranger);
-        }
         activity.requests += 1;
-        Some(ActiveRequest(Arc::clone(self)))
+        key.clone_into(&mut activity.key);
+        Ok(ActiveRequest { connection: Arc::clone(self), key: key.to_owned() })
     }
 
-    fn end(&self) {
-        let mut activity = self.activity();
+    fn end(&self, key: &str) {
+        let (mut activity, mut open) = (self.activity(), self.connections.open());
         activity.requests -= 1;
-        if activity.requests == 0 {
-            activity.number = self.connections.open().idle(&self.evicted);
+        let is_idle = activity.requests == 0;
+        if is_idle {
+            activity.number = open.idle(&self.evicted);
+            key.clone_into(&mut activity.key);
             self.connections.idled.notify_one();
+        }
+        if let Some(of_address) = open.by_address.get_mut(&self.address) {
+            of_address.end(key, is_idle.then_some((activity.number, &self.evicted)));
         }
     }
 
@@ -203,21 +203,18 @@ impl Connection {
 
 impl Drop for ActiveRequest {
     fn drop(&mut self) {
-        self.0.end();
+        self.connection.end(&self.key);
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let number = self.activity().number;
-        let mut open = self.connections.open();
-        open.idle.remove(&number);
-        if let Some(others) = open.by_address.get_mut(&self.address) {
-            others.strangers.remove(&self.stranger);
-            others.open -= 1;
-            if others.open == 0 {
-                open.by_address.remove(&self.address);
-            }
+        let (activity, mut open) = (self.activity(), self.connections.open());
+        open.idle.remove(&activity.number);
+        if let Some(of_address) = open.by_address.get_mut(&self.address)
+            && of_address.close(self.stranger, &activity.key, activity.number)
+        {
+            open.by_address.remove(&self.address);
         }
     }
 }
@@ -225,6 +222,7 @@ impl Drop for Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listen::of_address::PROTECTED;
 
     fn connections(most: usize, of_address: usize) -> Arc<Connections> {
         let default = HttpLimits::default();
@@ -258,7 +256,7 @@ mod tests {
     async fn s6_silent_connections_of_an_address_make_room_for_its_others() {
         let connections = connections(100, 3);
         let used = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
-        drop(used.begin().unwrap());
+        drop(used.begin(None).unwrap());
         let silent = from(&connections, "192.0.2.1").await.unwrap();
         let younger = from(&connections, "192.0.2.1").await.unwrap();
         tokio::time::advance(PROTECTED - Duration::from_millis(1)).await;
@@ -267,7 +265,7 @@ mod tests {
         let next = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
         assert!(silent.evicted.has_ended() && !younger.evicted.has_ended());
         drop(silent);
-        let _request = next.begin().unwrap();
+        let _request = next.begin(None).unwrap();
         let _last = from(&connections, "192.0.2.1").await.unwrap();
         drop(younger);
         tokio::time::advance(PROTECTED - Duration::from_millis(1)).await;
@@ -275,12 +273,75 @@ mod tests {
         assert!(!used.evicted.has_ended() && !next.evicted.has_ended());
     }
 
+    /// A connection of which this key has had a request answered.
+    async fn used_by(connections: &Arc<Connections>, key: &str) -> Arc<Connection> {
+        let used = Arc::new(from(connections, "192.0.2.1").await.unwrap());
+        drop(used.begin(Some(key)).unwrap());
+        used
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_the_key_with_most_idle_connections_of_an_address_makes_room() {
+        let connections = connections(100, 4);
+        let other = used_by(&connections, "other").await;
+        let mut kept = Vec::new();
+        for _ in 0..3 {
+            kept.push(used_by(&connections, "hostile").await);
+        }
+        for n in 0..2 {
+            let next = used_by(&connections, "third").await;
+            assert!(kept[n].evicted.has_ended() && !kept[n + 1].evicted.has_ended());
+            assert_eq!(kept[n].begin(Some("hostile")).unwrap_err(), NotBegun::Closing);
+            kept.push(next);
+            // A listener drops a connection that has to end.
+            let gone = std::mem::replace(&mut kept[n], Arc::clone(&other));
+            drop(gone);
+        }
+        assert!(!other.evicted.has_ended());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_new_connections_of_strangers_close_none_that_a_key_has_used() {
+        let connections = connections(100, 3);
+        let used = used_by(&connections, "k").await;
+        let _young = from(&connections, "192.0.2.1").await.unwrap();
+        let _younger = from(&connections, "192.0.2.1").await.unwrap();
+        assert!(from(&connections, "192.0.2.1").await.is_none());
+        tokio::time::advance(PROTECTED).await;
+        let _next = from(&connections, "192.0.2.1").await.unwrap();
+        assert!(!used.evicted.has_ended());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn s6_a_key_uses_no_more_connections_of_an_address_than_it_leaves_free() {
+        let connections = connections(100, 8);
+        let mut requests = Vec::new();
+        let mut counts = Vec::new();
+        for key in ["one", "two", "three"] {
+            let before = requests.len();
+            loop {
+                let next = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
+                match next.begin(Some(key)) {
+                    Ok(request) => requests.push(request),
+                    Err(refused) => break assert_eq!(refused, NotBegun::KeyExhausted),
+                }
+            }
+            counts.push(requests.len() - before);
+        }
+        assert_eq!(counts, [4, 2, 1]);
+        let proxied = Arc::new(from(&connections, "10.1.2.3").await.unwrap());
+        let many: Vec<_> = (0..9).map(|_| proxied.begin(Some("one")).unwrap()).collect();
+        drop((many, requests));
+        // Nothing is kept of those that have ended.
+        assert!(connections.open().by_address.values().all(OfAddress::is_unused));
+    }
+
     #[tokio::test]
     async fn s6_where_all_places_are_taken_the_longest_silent_one_is_given_up() {
         let connections = connections(4, 4);
         let speaking = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
         assert_eq!(speaking.header_timeout, connections.limits.now().header_timeout);
-        let _request = speaking.begin().unwrap();
+        let _request = speaking.begin(None).unwrap();
         let silent = from(&connections, "192.0.2.1").await.unwrap();
         let younger = from(&connections, "192.0.2.1").await.unwrap();
         assert_eq!(younger.header_timeout, CROWDED_HEADER_TIMEOUT, "more than half are taken");
@@ -299,8 +360,8 @@ mod tests {
         let connections = connections(2, 9);
         let answered = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
         let younger = Arc::new(from(&connections, "192.0.2.1").await.unwrap());
-        let (first, second) = (answered.begin().unwrap(), answered.begin().unwrap());
-        let request = younger.begin().unwrap();
+        let (first, second) = (answered.begin(None).unwrap(), answered.begin(None).unwrap());
+        let request = younger.begin(None).unwrap();
         let connections = &connections;
         let (next, ()) = tokio::join!(biased; from(connections, "192.0.2.9"), async {
             drop(first);
@@ -308,7 +369,7 @@ mod tests {
             assert!(!answered.evicted.has_ended(), "another request on it is in progress");
             drop(second);
             answered.evicted().await;
-            assert!(answered.begin().is_none(), "it is being closed");
+            assert!(answered.begin(None).is_err(), "it is being closed");
             assert!(!younger.evicted.has_ended(), "its request is in progress");
             drop(answered);
         });

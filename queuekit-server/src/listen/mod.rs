@@ -6,6 +6,7 @@ mod disconnect;
 #[cfg(unix)]
 mod fd_limit;
 mod handshakes;
+mod of_address;
 mod reload;
 mod server;
 mod tls;

@@ -222,7 +222,7 @@ impl Service {
         let stream = DetectDisconnect::new(stream);
         let (peer, connection) = (self.peer, Arc::clone(&self.connection));
         let end = connection.end_early();
-        let on_admit = OnAdmit(Arc::new(move || Some(Box::new(connection.begin()?))));
+        let on_admit = OnAdmit(Arc::new(move |key| Ok(Box::new(connection.begin(key)?))));
         let drains = self.drains;
         let has_begun = Arc::new(AtomicBool::new(false));
         let begun = Arc::clone(&has_begun);

@@ -164,11 +164,16 @@ impl FairShare {
     }
 
     fn key_exhausted(&self, caller: &Caller) -> Problem {
-        let (key, what) = (caller.id(), self.what);
-        let detail = format!("the key {key} has as many {what} as one key may have now; try later");
-        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
-        problem.retry_after(Duration::from_secs(1))
+        key_exhausted(caller, self.what)
     }
+}
+
+/// 429: the key has its part of this.
+pub(crate) fn key_exhausted(caller: &Caller, what: &str) -> Problem {
+    let key = caller.id();
+    let detail = format!("the key {key} has as many {what} as one key may have now; try later");
+    let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail);
+    problem.retry_after(Duration::from_secs(1))
 }
 
 async fn within<T>(timeout: Duration, taking: impl Future<Output = Option<T>>) -> Option<T> {

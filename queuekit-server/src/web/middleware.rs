@@ -18,7 +18,7 @@ use super::auth::{Caller, Peer, sent_key};
 use super::auth_failures::AuthFailures;
 use super::content_type::refuse_unreadable;
 use super::csrf::AllowedHosts;
-use super::fair_share::SharePermit;
+use super::fair_share::{SharePermit, key_exhausted};
 use super::hold_until_sent::hold_until_sent;
 use super::keys::Keys;
 use super::limits::LiveLimits;
@@ -156,7 +156,11 @@ impl Middleware {
         let share = self.limits.busy.take_for_key(caller, 1)?;
         let connection = match of.get() {
             Some(OnAdmit(admitted)) => {
-                Some(admitted().ok_or_else(|| Problem::overloaded("connections"))?)
+                let begun = admitted(caller.key());
+                Some(begun.map_err(|refused| match refused {
+                    NotBegun::Closing => Problem::overloaded("connections"),
+                    NotBegun::KeyExhausted => key_exhausted(caller, "connections of one address"),
+                })?)
             }
             None => None,
         };
@@ -207,10 +211,21 @@ impl Middleware {
     }
 }
 
-/// Called when a request is admitted: its connection stays open until what it returns is dropped.
-/// `None` if the connection is being closed.
+/// Called with the id of the key when a request is admitted: its connection stays open until what
+/// it returns is dropped.
 #[derive(Clone)]
-pub(crate) struct OnAdmit(pub(crate) Arc<dyn Fn() -> Option<Box<dyn Any + Send>> + Send + Sync>);
+pub(crate) struct OnAdmit(pub(crate) Arc<Begin>);
+
+type Begin = dyn Fn(Option<&str>) -> Result<Box<dyn Any + Send>, NotBegun> + Send + Sync;
+
+/// Why an admitted request does not begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotBegun {
+    /// The connection is being closed.
+    Closing,
+    /// The key uses as many connections of its address as it leaves free.
+    KeyExhausted,
+}
 
 /// The middleware of all routes.
 pub(crate) async fn handle(

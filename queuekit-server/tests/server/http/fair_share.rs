@@ -32,7 +32,7 @@ pub(super) fn begun(
 }
 
 /// The head of its answer.
-fn answered(mut stream: TcpStream) -> String {
+pub(super) fn answered(mut stream: TcpStream) -> String {
     let mut head = [0; 1024];
     let length = stream.read(&mut head).unwrap();
     String::from_utf8_lossy(&head[..length]).into_owned()
@@ -270,44 +270,6 @@ fn s6_a_batch_that_a_key_may_never_send_is_refused_for_good() {
 }
 
 #[test]
-fn s6_one_address_has_its_part_of_the_connections() {
-    let server = guarded_with("[limits]\nmax_connections_per_address = 3");
-    let open = || {
-        let mut stream = TcpStream::connect(server.address()).unwrap();
-        // Strangers would be replaced after a second.
-        let key = secret("admin");
-        let head = "GET /v1/queues HTTP/1.1\r\nhost: a\r\nauthorization: Bearer";
-        let _ = write!(stream, "{head} {key}\r\n\r\n");
-        let mut byte = [0];
-        (stream.read(&mut byte).unwrap_or(0) == 1).then_some(stream)
-    };
-    let held: Vec<_> = (0..3).map(|_| open().unwrap()).collect();
-    assert!(open().is_none(), "the fourth is closed");
-    drop(held);
-    assert!((0..1000).any(|_| open().is_some()), "those that have ended count no more");
-}
-
-/// What a proxy says of its clients is not believed: anybody could say it.
-#[test]
-fn s6_a_proxy_has_its_part_of_the_connections_unless_it_is_named() {
-    for (proxies, answered) in [("\"192.0.2.0/24\"", 3), ("\"127.0.0.1\"", 8)] {
-        let server = guarded_with(&format!(
-            "proxies = [{proxies}]\n[limits]\nmax_connections_per_address = 3"
-        ));
-        let forward = |client: &u8| {
-            let mut stream = TcpStream::connect(server.address()).unwrap();
-            let of = format!("x-forwarded-for: 192.0.2.{client}");
-            let key = format!("authorization: Bearer {}", secret("admin"));
-            let _ = write!(stream, "GET /v1/queues HTTP/1.1\r\nhost: a\r\n{of}\r\n{key}\r\n\r\n");
-            (stream.read(&mut [0]).unwrap_or(0) == 1).then_some(stream)
-        };
-        let clients: Vec<u8> = (0..8).collect();
-        let open: Vec<TcpStream> = clients.iter().filter_map(forward).collect();
-        assert_eq!(open.len(), answered, "{proxies}");
-    }
-}
-
-#[test]
 fn s6_who_sends_wrong_keys_keeps_nobody_else_out() {
     let server = guarded_with("[limits]\nmax_connections = 8");
     let wrong = "GET /v1/jobs HTTP/1.1\r\nhost: a\r\nauthorization: Bearer wrong\r\n\r\n";
@@ -323,62 +285,6 @@ fn s6_who_sends_wrong_keys_keeps_nobody_else_out() {
     let held: Vec<_> = (0..8).map(hold).collect();
     by(&server, "producer", "POST", "/v1/jobs").json(&json!({"kind": "t"})).expect(201);
     drop(held);
-}
-
-/// A connection on which this request was answered with this status.
-fn answered_on(server: &Server, key: &str, path: &str, status: u16) -> TcpStream {
-    let mut stream = TcpStream::connect(server.address()).unwrap();
-    let key = secret(key);
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {key}\r\n\r\n")
-        .unwrap();
-    let head = answered(stream.try_clone().unwrap());
-    assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{head}");
-    stream
-}
-
-#[test]
-fn s6_connections_that_a_key_has_used_once_keep_nobody_out() {
-    let server = guarded_with("[limits]\nmax_connections = 8\nmax_connections_per_address = 100");
-    let held: Vec<_> =
-        (0..8).map(|_| answered_on(&server, "reader", "/v1/subscriptions", 200)).collect();
-    thread::scope(|scope| {
-        let newcomer = scope.spawn(|| by(&server, "admin", "GET", "/v1/queues").send().status);
-        // Without a key they say that they are alive.
-        for _ in 0..600 {
-            for mut stream in &held {
-                let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n");
-            }
-            if newcomer.is_finished() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(100));
-        }
-        assert!(newcomer.is_finished(), "it is kept out for as long as they ask");
-        assert_eq!(newcomer.join().unwrap(), 200);
-    });
-}
-
-#[test]
-fn s6_a_connection_with_a_request_in_progress_is_not_closed_for_others() {
-    let server = guarded_with("[limits]\nmax_connections = 8\nmax_connections_per_address = 100");
-    let mut stream = answered_on(&server, "reader", "/v1/stream", 200);
-    let held: Vec<_> = (0..20).map(|_| answered_on(&server, "reader", "/healthz", 200)).collect();
-    by(&server, "producer", "POST", "/v1/jobs").json(&json!({"kind": "t"})).expect(201);
-    let (mut told, mut piece) = (String::new(), [0; 1024]);
-    while !told.contains("event: queue") {
-        let length = stream.read(&mut piece).unwrap();
-        assert!(length > 0, "the stream has ended: {told}");
-        told.push_str(&String::from_utf8_lossy(&piece[..length]));
-    }
-    drop(held);
-}
-
-#[test]
-fn s6_requests_in_progress_of_one_key_leave_connections_for_others() {
-    let server = guarded_with("[limits]\nmax_connections = 8\nmax_connections_per_address = 100");
-    let held = [200, 200, 429].map(|status| answered_on(&server, "reader", "/v1/stream", status));
-    let other = answered_on(&server, "admin", "/v1/stream", 200);
-    drop((held, other));
 }
 
 #[test]
