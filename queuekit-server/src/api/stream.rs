@@ -139,8 +139,9 @@ impl Watch {
     async fn look_at_queues(&mut self) {
         // During an outage the stream waits: it has no change to report.
         let figures = self.app.figures().await.ok();
-        self.waiting = figures.and_then(|figures| self.next_queue(&figures));
+        self.waiting = figures.as_deref().and_then(|figures| self.next_queue(figures));
         if self.waiting.is_none() {
+            figures.iter().for_each(|figures| self.forget_removed(figures));
             self.behind = None;
             self.queues_at = Instant::now() + QUEUES_EVERY;
         }
@@ -160,6 +161,14 @@ impl Watch {
             return Event::default().event("queue").json_data(queue).ok();
         }
         None
+    }
+
+    /// Keeps nothing of queues that are gone, however many come and go.
+    fn forget_removed(&mut self, figures: &Figures) {
+        let is_there = |name: &str| {
+            figures.queues.binary_search_by(|queue| queue.name.as_str().cmp(name)).is_ok()
+        };
+        self.queues.retain(|name, _| is_there(name));
     }
 
     async fn look_at_job(&mut self, id: JobId) {

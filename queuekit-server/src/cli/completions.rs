@@ -65,6 +65,11 @@ fn write(
 ) -> std::io::Result<()> {
     let page = clap_mangen::Man::new(command.clone());
     let path = directory.join(page.get_filename());
+    // Guard: what is behind a link is elsewhere, where nobody asked for pages.
+    if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        let message = format!("{} is a symbolic link; remove it", path.display());
+        return Err(std::io::Error::other(message));
+    }
     let mut file = std::fs::File::create(&path)?;
     page.render(&mut file)?;
     file.flush()?;

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::bulk::jobs;
 use super::context::Context;
 use super::exit::Exit;
-use super::format::{span, survived};
+use super::format::{on_a_line, span, survived};
 use super::migrate;
 use super::output::with_causes;
 use crate::config::{StoreAddress, file_permissions};
@@ -336,6 +336,8 @@ impl fmt::Display for Report {
             writeln!(f, "{name:width$}  {value}")?;
         }
         for Found { severity, message, remedy } in &self.findings {
+            // They quote texts of workers, which must not look like findings of their own.
+            let (message, remedy) = (on_a_line(message), on_a_line(remedy));
             writeln!(f, "\n{severity}: {message}\n  -> {remedy}")?;
         }
         if let Some(production) = &self.production {

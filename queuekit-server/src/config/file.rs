@@ -211,7 +211,11 @@ mod tests {
             ("listen = '8080'", "line 1: the address must be ADDRESS:PORT"),
             ("queues = []", "line 1: `queues` must name at least one"),
             ("concurrency = 0", "line 1: this value must be a nonzero"),
-            ("[[keys]]\nid = 'a'\nscopes = []\nsha256 = 'x'", "line 4: sha256 must be 64 hex"),
+            (
+                "[[keys]]\nid = 'a'\nscopes = ['read']\nsha256 = 'x'",
+                "line 4: sha256 must be 64 hex",
+            ),
+            ("[[keys]]\nid = 'a'\nscopes = ['read']\nqueues = []", "line 4: an empty list"),
         ] {
             let error = refused(text);
             assert!(error.contains(said), "{error}");
@@ -230,7 +234,7 @@ mod tests {
             "insecure_no_auth = 'hunter2, expected'",
             "[limits]\nmax_body_bytes = 'hunter2'",
             "url = 'a'\nurl = 'hunter2'",
-            "[[keys]]\nid = 'a'\nsha256 = 'hunter2'\nscopes = []",
+            "[[keys]]\nid = 'a'\nsha256 = 'hunter2'\nscopes = ['read']",
         ] {
             let error = refused(text);
             assert!(!error.contains("hunter2"), "{error}");

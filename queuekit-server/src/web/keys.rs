@@ -11,13 +11,15 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use queuekit::store::{Clock, SystemClock};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 use super::glob::Glob;
+use super::key_changes_log::log_changes;
 use super::rate_limit::RateLimit;
 
 /// Marks a key that was never used.
@@ -51,12 +53,14 @@ pub(crate) struct KeyEntry {
     /// Digest of the whole key as it is sent, in hex.
     pub(crate) sha256: KeyDigest,
     /// What the key allows.
+    #[serde(deserialize_with = "at_least_one")]
     pub(crate) scopes: Vec<Scope>,
-    /// Queues that the key is for; empty: all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Queues that the key is for; without any: all. An empty list is refused, because who writes
+    /// one means none.
+    #[serde(default, deserialize_with = "at_least_one", skip_serializing_if = "Vec::is_empty")]
     pub(crate) queues: Vec<Glob>,
-    /// Kinds of jobs that the key is for; empty: all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Kinds of jobs that the key is for, likewise.
+    #[serde(default, deserialize_with = "at_least_one", skip_serializing_if = "Vec::is_empty")]
     pub(crate) kinds: Vec<Glob>,
     /// How much the key may do in a second: each request, job or event of a batch, and delivery of
     /// a replay counts, and so does each job of its schedules.
@@ -132,6 +136,7 @@ impl Keys {
         // An unchanged key keeps its rate, and its streams continue.
         let known = |key: &Arc<Key>| own.iter().find(|old| old.entry == key.entry).cloned();
         let next: Arc<[_]> = with.iter().map(|key| known(key).unwrap_or(Arc::clone(key))).collect();
+        log_changes(&own, &next);
         let is_gone = |old: &&Arc<Key>| !next.iter().any(|key| Arc::ptr_eq(key, old));
         own.iter().filter(is_gone).for_each(|old| old.removed.cancel());
         *own = next;
@@ -218,6 +223,18 @@ impl KeyEntry {
     pub(crate) fn is_bound(&self) -> bool {
         !self.queues.is_empty() || !self.kinds.is_empty()
     }
+}
+
+fn at_least_one<'de, D, T>(input: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let list = Vec::deserialize(input)?;
+    if list.is_empty() {
+        return Err(D::Error::custom("an empty list; name at least one, or leave the line out"));
+    }
+    Ok(list)
 }
 
 impl KeyDigest {

@@ -61,9 +61,12 @@ mod tests {
     use super::*;
 
     fn entry(queues: &[&str]) -> KeyEntry {
-        let json = serde_json::json!({
-            "id": "k", "sha256": "0".repeat(64), "scopes": ["read"], "queues": queues,
+        let mut json = serde_json::json!({
+            "id": "k", "sha256": "0".repeat(64), "scopes": ["read"],
         });
+        if !queues.is_empty() {
+            json["queues"] = queues.into();
+        }
         serde_json::from_value(json).unwrap()
     }
 

@@ -57,8 +57,13 @@ pub fn guarded_on(store: Store, settings: &str) -> Server {
     for key in KEYS {
         let digest = digest(&secret(key.id));
         writeln!(file, "[[keys]]\nid = {:?}\nsha256 = {digest:?}", key.id).unwrap();
-        writeln!(file, "scopes = {:?}\nqueues = {:?}", key.scopes, key.queues).unwrap();
-        writeln!(file, "kinds = {:?}", key.kinds).unwrap();
+        writeln!(file, "scopes = {:?}", key.scopes).unwrap();
+        for (name, list) in [("queues", key.queues), ("kinds", key.kinds)] {
+            // An empty list is refused.
+            if !list.is_empty() {
+                writeln!(file, "{name} = {list:?}").unwrap();
+            }
+        }
     }
     writeln!(file, "[[keys]]\nid = \"old\"\nscopes = [\"admin\"]").unwrap();
     writeln!(file, "sha256 = {:?}", digest(&secret("old"))).unwrap();
