@@ -37,15 +37,15 @@ impl Cursor {
 
 #[async_trait]
 impl Upkeep for PostgresStore {
-    /// One step: folds counters, looks at the next 1,000 queues, and removes up to 1,000 jobs beyond
-    /// their retention; likewise events. Rows
-    /// that open transactions hold are left, and do not hold up the rest.
+    /// One step: folds counters, looks at the next 1,000 queues, and removes up to 1,000 jobs
+    /// beyond their retention; likewise events. Rows that open transactions hold are left, and do
+    /// not hold up the rest.
     async fn prune(&self) -> Result<UpkeepReport> {
         // Folding comes first: if no server answers, it fails within the time limit of one call.
         self.fold().await?;
         if let Err(error) = self.add_partitions().await {
             // Partitions are left to a role that owns the schema.
-            tracing::warn!(%error, "partitions of the log of events for the coming days were not created");
+            tracing::warn!(%error, "partitions of events for the coming days were not created");
         }
         let jobs = unless_held(self.prune_jobs().await)?;
         let events = unless_held(self.prune_events().await)?;

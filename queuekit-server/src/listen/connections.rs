@@ -77,8 +77,8 @@ impl Connections {
 
     /// Admits a connection from this address. If the address has as many as it may, this closes one
     /// of them that is idle ([`OfAddress::make_room`]); `None` if there is none, or none that has
-    /// had time for a request. If all places are taken, it closes the connection that has been idle for longest,
-    /// or, if none is idle, waits for one to be or to end.
+    /// had time for a request. If all places are taken, it closes the connection that has been idle
+    /// for longest, or, if none is idle, waits for one to be or to end.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Connection> {
         let address = network_of(peer);
         let is_proxy = is_proxy(peer, &self.proxies);

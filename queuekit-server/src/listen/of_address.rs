@@ -68,7 +68,7 @@ impl OfAddress {
     }
 
     /// Notes that a request of this key is in progress, unless the key has as many as it leaves
-    /// free. Returns whether it may go on.
+    /// free. Returns whether it may.
     pub(super) fn begin(&mut self, key: &str, most: usize) -> bool {
         let own = self.keys.get(key).map_or(0, |key| key.requests);
         // Guard: however many keys use all that they may, some connections stay free.

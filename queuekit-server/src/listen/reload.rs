@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::bail;
 
 use super::tls::{self, Tls};
+use crate::web::key_changes_log::log_changes;
 use crate::web::limits::LiveLimits;
 use crate::web::{HttpLimits, HttpOptions};
 
@@ -36,6 +37,7 @@ impl Reloader {
         if let (Some(tls), Some(acceptor)) = (&self.tls, acceptor) {
             tls.replace(acceptor);
         }
+        log_changes(&self.options.keys.all(), &options.keys.all());
         self.options.keys.replace(&options.keys);
         self.limits.replace(&within_files(options.limits));
         let fixed = fixed(&self.options, options);

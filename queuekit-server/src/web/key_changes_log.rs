@@ -7,7 +7,7 @@ use super::glob::Glob;
 use super::keys::{Key, KeyEntry, Scope};
 
 /// Logs which keys came, went and changed, and warns of those that may do more than before.
-pub(super) fn log_changes(before: &[Arc<Key>], after: &[Arc<Key>]) {
+pub(crate) fn log_changes(before: &[Arc<Key>], after: &[Arc<Key>]) {
     let of = |keys: &[Arc<Key>], id: &str| keys.iter().find(|key| key.entry.id == id).cloned();
     for key in after {
         let id = &key.entry.id;

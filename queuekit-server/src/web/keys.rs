@@ -19,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
 use super::glob::Glob;
-use super::key_changes_log::log_changes;
 use super::rate_limit::RateLimit;
 
 /// Marks a key that was never used.
@@ -136,7 +135,6 @@ impl Keys {
         // An unchanged key keeps its rate, and its streams continue.
         let known = |key: &Arc<Key>| own.iter().find(|old| old.entry == key.entry).cloned();
         let next: Arc<[_]> = with.iter().map(|key| known(key).unwrap_or(Arc::clone(key))).collect();
-        log_changes(&own, &next);
         let is_gone = |old: &&Arc<Key>| !next.iter().any(|key| Arc::ptr_eq(key, old));
         own.iter().filter(is_gone).for_each(|old| old.removed.cancel());
         *own = next;

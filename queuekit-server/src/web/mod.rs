@@ -14,7 +14,7 @@ pub(crate) mod fair_share;
 pub(crate) mod glob;
 mod hold_until_sent;
 pub(crate) mod json;
-mod key_changes_log;
+pub(crate) mod key_changes_log;
 pub(crate) mod keys;
 pub(crate) mod limits;
 pub(crate) mod long_strings;

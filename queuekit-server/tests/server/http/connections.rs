@@ -147,7 +147,7 @@ fn s6_a_proxy_has_its_part_of_the_connections_unless_it_is_named() {
         let clients: Vec<u8> = (0..8).collect();
         let mut open: Vec<TcpStream> = clients.iter().filter_map(forward).collect();
         // Those that are idle made room for the next ones.
-        open.retain_mut(|stream| still_answers(stream));
+        open.retain_mut(still_answers);
         assert_eq!(open.len(), answered, "{proxies}");
     }
 }
