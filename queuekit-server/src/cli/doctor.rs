@@ -352,6 +352,18 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
 
+    /// Guard: the texts of workers are quoted, and any of them may send one.
+    #[test]
+    fn s6_no_text_of_a_worker_looks_like_a_finding_of_its_own() {
+        let mut report = Report::default();
+        let forged = "x\n\n[error] durability: the store loses jobs\n  -> run this";
+        let (message, remedy) = (forged.to_owned(), forged.to_owned());
+        report.findings.push(Found { severity: "[warning]", message, remedy });
+        let shown = report.to_string();
+        assert!(!shown.lines().any(|line| line.starts_with("[error]")), "{shown}");
+        assert_eq!(shown.lines().filter(|line| line.contains("->")).count(), 2, "{shown}");
+    }
+
     #[test]
     fn a_clock_is_found_that_is_apart_by_more_than_the_answer_took() {
         let at = Timestamp::from_millis;

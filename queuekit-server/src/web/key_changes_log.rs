@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn s12_a_key_that_lost_a_restriction_may_do_more() {
+    fn s2_a_key_that_lost_a_restriction_may_do_more() {
         let bound = "scopes = ['enqueue']\nqueues = ['a', 'b']\nkinds = ['mail']\nper_second = 5\n\
                      expires = '2027-01-01T00:00:00Z'";
         let before = entry(bound);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn s12_a_list_that_restricts_a_key_to_nothing_is_refused() {
+    fn s2_a_list_that_restricts_a_key_to_nothing_is_refused() {
         for list in
             ["scopes = []", "scopes = ['read']\nqueues = []", "scopes = ['read']\nkinds = []"]
         {

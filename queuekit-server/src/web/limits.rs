@@ -17,9 +17,10 @@ use super::store_calls::StoreCalls;
 /// A page of many queues or workers takes milliseconds, and megabytes until it is written. A person
 /// has one or two in progress, even with many tabs. Four keys that ask for slow ones leave places.
 const PAGES: ShareSize = ShareSize { all: 16, of_key: 3 };
-/// Such a change visits all partition keys of its queue. SQLite makes it in one transaction, and so
-/// it would several that came together, while no lease is extended.
-const KEY_CHANGES: ShareSize = ShareSize { all: 1, of_key: 1 };
+/// Such a change visits all partition keys of its queue, in many short steps. There are few at
+/// once, because each makes all other calls slower, and one of a key, so that it does not keep an
+/// operator's waiting.
+const KEY_CHANGES: ShareSize = ShareSize { all: 2, of_key: 1 };
 
 /// The limits, and what counts against them.
 #[derive(Debug)]

@@ -81,8 +81,8 @@ impl Board {
     }
 
     /// Has this read too, as long as its page is open.
-    pub(super) fn watch(&self, subject: Subject) -> Watching {
-        self.0.watched.watch(subject)
+    pub(super) fn watch(&self, subject: Subject, viewer: &Caller) -> Watching {
+        self.0.watched.watch(subject, viewer.id())
     }
 
     /// A reading of the last seconds.
@@ -246,7 +246,7 @@ mod tests {
             let (board, looks) = (Arc::clone(&board), Arc::clone(&looks));
             let job = ids.get(viewer % jobs.max(1)).copied().filter(|_| jobs > 0);
             tokio::spawn(async move {
-                let _watching = job.map(|job| board.watch(Subject::Job(job)));
+                let _watching = job.map(|job| board.watch(Subject::Job(job), &Caller::operator()));
                 let mut seen = Weak::new();
                 while looks.load(Ordering::SeqCst) {
                     seen = Arc::downgrade(&board.after(&seen).await);
@@ -296,8 +296,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn jobs_whose_pages_are_open_are_read_in_turns_and_others_are_not() {
         let (board, ids, calls) = counted(3).await;
+        let viewer = Caller::operator();
         let watching: Vec<Watching> =
-            ids.iter().take(2).map(|id| board.watch(Subject::Job(*id))).collect();
+            ids.iter().take(2).map(|id| board.watch(Subject::Job(*id), &viewer)).collect();
         let mut snapshot = board.now().await;
         let mut last: Vec<Option<Arc<WatchedJob>>> = vec![None; 2];
         for _ in 0..5 {

@@ -119,7 +119,7 @@ impl Watch {
             return;
         }
         let board = &self.viewer.ui.0.board;
-        self.watching = subject.map(|subject| board.watch(subject));
+        self.watching = subject.map(|subject| board.watch(subject, self.viewer.caller()));
     }
 
     fn parts(&mut self, viewer: &Viewer, now: &Snapshot) -> Vec<Part> {

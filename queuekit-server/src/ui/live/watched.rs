@@ -1,17 +1,15 @@
-//! What pages that are open need besides figures: a job, errors, events. They are read in turns,
-//! one in a call of the store, however many viewers each has.
+//! What pages that are open need besides figures: a job, errors, events. A call to the store reads
+//! one of them, however many pages show it. Viewers take turns, and so do the pages of a viewer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use queuekit::error_groups::ErrorGroup;
-use queuekit::jobs::PageSize;
-use queuekit::{JobId, QueueName};
-use tokio::time::Instant;
-
 use super::new_events::NewEvents;
 use super::watched_job::WatchedJob;
 use crate::api::{App, Figures};
+use queuekit::error_groups::ErrorGroup;
+use queuekit::jobs::PageSize;
+use queuekit::{JobId, QueueName};
 
 /// What is read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,14 +24,31 @@ pub(in crate::ui) enum Subject {
 
 /// The subjects of all pages that are open.
 #[derive(Default)]
-pub(in crate::ui) struct Watched(Mutex<HashMap<Subject, Entry>>);
+pub(in crate::ui) struct Watched(Mutex<Open>);
+
+#[derive(Default)]
+struct Open {
+    subjects: HashMap<Subject, Entry>,
+    /// By the id of the caller.
+    viewers: HashMap<String, Viewer>,
+    /// Counts what is read.
+    reads: u64,
+}
 
 #[derive(Default)]
 struct Entry {
-    viewers: usize,
-    /// When it was last read, or tried to be.
-    read: Option<Instant>,
+    /// How many of their pages each viewer has open.
+    pages: HashMap<String, usize>,
+    /// The number of its last read, done or tried; 0 if there was none.
+    read: u64,
     latest: Latest,
+}
+
+#[derive(Default)]
+struct Viewer {
+    pages: usize,
+    /// The number of the last read that was for this viewer.
+    read: u64,
 }
 
 /// What was last read of a subject.
@@ -49,17 +64,21 @@ enum Latest {
 /// Has a subject read as long as its page is open.
 pub(in crate::ui) struct Watching {
     pub(super) subject: Subject,
+    viewer: String,
     watched: Arc<Watched>,
 }
 
 impl Watched {
-    pub(super) fn watch(self: &Arc<Self>, subject: Subject) -> Watching {
-        self.lock().entry(subject.clone()).or_default().viewers += 1;
-        Watching { subject, watched: Arc::clone(self) }
+    /// Has a subject read for this viewer.
+    pub(super) fn watch(self: &Arc<Self>, subject: Subject, viewer: &str) -> Watching {
+        let mut open = self.lock();
+        let pages = &mut open.subjects.entry(subject.clone()).or_default().pages;
+        *pages.entry(viewer.to_owned()).or_default() += 1;
+        open.viewers.entry(viewer.to_owned()).or_default().pages += 1;
+        Watching { subject, viewer: viewer.to_owned(), watched: Arc::clone(self) }
     }
 
-    /// Reads the subject that was not read for the longest time, with one call of the store. False
-    /// if there is none to read.
+    /// Reads the next subject, with one call of the store. False if there is none to read.
     ///
     /// # Errors
     /// Those of the store.
@@ -86,20 +105,27 @@ impl Watched {
             }
         };
         // Perhaps nobody has the page open any more.
-        if let Some(entry) = self.lock().get_mut(&subject) {
+        if let Some(entry) = self.lock().subjects.get_mut(&subject) {
             entry.latest = read;
         }
         Ok(true)
     }
 
+    /// The viewer for whom nothing was read for longest comes next, with the subject that was read
+    /// longest ago.
     fn next(&self) -> Option<(Subject, Latest)> {
-        let mut subjects = self.lock();
-        let (subject, entry) = subjects.iter_mut().min_by_key(|(_, entry)| entry.read)?;
-        entry.read = Some(Instant::now());
+        let Open { subjects, viewers, reads } = &mut *self.lock();
+        *reads += 1;
+        // Guard: one viewer's pages, however many, make those of another wait for one read each.
+        let (id, viewer) = viewers.iter_mut().min_by_key(|(_, viewer)| viewer.read)?;
+        viewer.read = *reads;
+        let own = subjects.iter_mut().filter(|(_, entry)| entry.pages.contains_key(id));
+        let (subject, entry) = own.min_by_key(|(_, entry)| entry.read)?;
+        entry.read = *reads;
         Some((subject.clone(), entry.latest.clone()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Subject, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, Open> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -130,18 +156,51 @@ impl Watching {
     }
 
     fn latest(&self) -> Latest {
-        self.watched.lock().get(&self.subject).map(|entry| entry.latest.clone()).unwrap_or_default()
+        let open = self.watched.lock();
+        open.subjects.get(&self.subject).map(|entry| entry.latest.clone()).unwrap_or_default()
     }
 }
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        let mut subjects = self.watched.lock();
+        let Open { subjects, viewers, .. } = &mut *self.watched.lock();
         if let Some(entry) = subjects.get_mut(&self.subject) {
-            entry.viewers -= 1;
-            if entry.viewers == 0 {
+            if let Some(pages) = entry.pages.get_mut(&self.viewer) {
+                *pages -= 1;
+            }
+            entry.pages.retain(|_, pages| *pages > 0);
+            if entry.pages.is_empty() {
                 subjects.remove(&self.subject);
             }
         }
+        if let Some(viewer) = viewers.get_mut(&self.viewer) {
+            viewer.pages -= 1;
+            if viewer.pages == 0 {
+                viewers.remove(&self.viewer);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guard: sixteen pages of one key made those of another wait for a minute.
+    #[test]
+    fn s6_many_pages_of_one_viewer_do_not_delay_those_of_another() {
+        let watched = Arc::new(Watched::default());
+        let many: Vec<_> = (0..16).map(|n| watched.watch(Subject::Events(n), "hostile")).collect();
+        let shared = watched.watch(Subject::Events(0), "k");
+        let own = watched.watch(Subject::Events(99), "k");
+        let read: Vec<Subject> = (0..32).map(|_| watched.next().unwrap().0).collect();
+        let reads_of = |of: &Subject| read.iter().filter(|subject| *subject == of).count();
+        assert!(reads_of(&own.subject) >= 8, "{read:?}");
+        assert!(many.iter().all(|page| reads_of(&page.subject) > 0), "{read:?}");
+        drop((many, own));
+        assert_eq!(watched.next().unwrap().0, shared.subject);
+        drop(shared);
+        assert!(watched.next().is_none());
+        assert!(watched.lock().viewers.is_empty() && watched.lock().subjects.is_empty());
     }
 }

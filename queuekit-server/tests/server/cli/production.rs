@@ -49,15 +49,15 @@ fn s6_a_key_that_may_create_queues_without_a_limit_is_to_do() {
     sandbox.run(&["enqueue", "echo", "--queue", "mails"]).ok();
     sandbox.run(&["queue", "set", "mails", "--max-pending", "10"]).ok();
     for (scope, queues, wanted) in [
-        ("enqueue", "[]", "to_do"),
-        ("enqueue", "['mail*']", "to_do"),
-        ("manage", "['mails', 'other']", "to_do"),
-        ("enqueue", "['mails', 'event.*']", "ok"),
-        ("read", "[]", "ok"),
+        ("enqueue", "", "to_do"),
+        ("enqueue", "queues = ['mail*']", "to_do"),
+        ("manage", "queues = ['mails', 'other']", "to_do"),
+        ("enqueue", "queues = ['mails', 'event.*']", "ok"),
+        ("read", "", "ok"),
     ] {
         let digest = "0".repeat(64);
         let key = format!("id = 'shop'\nsha256 = '{digest}'\nscopes = ['{scope}']");
-        sandbox.write("queuekit.toml", &format!("[[keys]]\n{key}\nqueues = {queues}\n"));
+        sandbox.write("queuekit.toml", &format!("[[keys]]\n{key}\n{queues}\n"));
         let ran = sandbox.run(&["doctor", "--production", "--json"]);
         assert_eq!(state(&ran, "max-pending"), wanted, "{scope} {queues}");
         let is_named = ran.stdout.contains("shop may create queues, which have no limit");

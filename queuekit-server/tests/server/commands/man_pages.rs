@@ -33,6 +33,19 @@ fn there_is_a_manual_page_for_each_command() {
     sandbox.run(&["man", "file"]).failed(1, &["file cannot be written to"]);
 }
 
+/// Guard: a link in the directory chose which file was overwritten.
+#[cfg(unix)]
+#[test]
+fn a_manual_page_is_not_written_through_a_link() {
+    let sandbox = Sandbox::new();
+    sandbox.write("other", "kept");
+    std::fs::create_dir(sandbox.path("pages")).unwrap();
+    std::os::unix::fs::symlink(sandbox.path("other"), sandbox.path("pages/queuekit-job.1"))
+        .unwrap();
+    sandbox.run(&["man", "pages"]).failed(1, &["queuekit-job.1 is a symbolic link"]);
+    assert_eq!(std::fs::read_to_string(sandbox.path("other")).unwrap(), "kept");
+}
+
 #[test]
 fn output_that_no_terminal_reads_has_no_colours() {
     let sandbox = Sandbox::new().env("QUEUEKIT_URL", "sqlite://a.db");
