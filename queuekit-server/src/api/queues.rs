@@ -196,8 +196,8 @@ mod tests {
     use crate::web::keys::{Keys, NewKey};
     use crate::web::limits::LiveLimits;
 
-    /// Guard: eight such changes of one key at once took longer than a lease, and one after the other
-    /// kept those of others out.
+    /// Guard: eight such changes of one key at once took longer than a lease, and one after the
+    /// other kept those of others out.
     #[tokio::test(start_paused = true)]
     async fn s6_a_key_makes_one_change_that_concerns_all_partition_keys_and_leaves_a_place() {
         let app = app_of(Client::new(MemoryStore::new()));
