@@ -398,8 +398,8 @@ BEGIN
 END
 $$;
 
--- The ends of the runs of a job, with those added: of failures and of releases, which have a cause,
--- the last so many of each.
+-- Adds ends of runs to those of a job. Keeps the last `most_failures` failures and the last
+-- `most_releases` releases; an end with a cause is a release.
 CREATE FUNCTION queuekit.run_ends(
     stored jsonb, added jsonb, most_failures int, most_releases int
 ) RETURNS jsonb

@@ -2,8 +2,8 @@
 -- Parameters: $1 days.
 -- Result: none.
 -- Index: none.
--- Locks: SHARE UPDATE EXCLUSIVE on events, which blocks nobody who emits. The caller holds the lock
--- of the schema.
+-- Locks: SHARE UPDATE EXCLUSIVE on events, which blocks no emit. The caller holds the lock of the
+-- schema.
 SELECT queuekit.event_add_day(clock.now + day.n::bigint * 86400000)
 FROM (SELECT queuekit.now_ms() AS now OFFSET 0) AS clock
 CROSS JOIN generate_series(0, $1::int) AS day (n)

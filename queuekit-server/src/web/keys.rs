@@ -54,11 +54,11 @@ pub(crate) struct KeyEntry {
     /// What the key allows.
     #[serde(deserialize_with = "at_least_one")]
     pub(crate) scopes: Vec<Scope>,
-    /// Queues that the key is for; without any: all. An empty list is refused, because who writes
-    /// one means none.
+    /// Queues that the key is for. If the field is missing, the key is for all queues. An empty
+    /// list is refused: it looks like none, and would mean all.
     #[serde(default, deserialize_with = "at_least_one", skip_serializing_if = "Vec::is_empty")]
     pub(crate) queues: Vec<Glob>,
-    /// Kinds of jobs that the key is for, likewise.
+    /// Kinds of jobs that the key is for; the same applies.
     #[serde(default, deserialize_with = "at_least_one", skip_serializing_if = "Vec::is_empty")]
     pub(crate) kinds: Vec<Glob>,
     /// How much the key may do in a second: each request, job or event of a batch, and delivery of
